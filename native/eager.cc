@@ -1,0 +1,88 @@
+#include "eager.h"
+
+#include <array>
+
+#include "absl/strings/str_cat.h"
+#include "napi_helpers.h"
+#include "tensorflow/core/framework/node_def.pb.h"
+#include "tensorflow/core/framework/op.h"
+
+namespace tftrt {
+
+namespace tf = tensorflow;
+
+namespace {
+
+constexpr int kMaxOutputs = 1024;
+
+// Argument: a tensorflow.NodeDef in JSON (op, attr and, if wanted, device). Returns the op's id for `execute`.
+napi_value PrepareOp(napi_env env, EnvState& state, napi_callback_info info) {
+  Arguments<1> arguments(env, info);
+  tf::NodeDef node;
+  ParseJson(GetString(env, arguments[0]), &node, "an op");
+  const tf::OpDef* definition = nullptr;
+  ThrowIfError(tf::OpRegistry::Global()->LookUpOpDef(node.op(), &definition), "op");
+  PreparedOp op{node.op(), node.device(), tf::AttrBuilder(node.op().c_str())};
+  for (const auto& [name, value] : node.attr()) {
+    bool known = false;
+    for (const auto& attribute : definition->attr()) known |= attribute.name() == name;
+    if (!known) throw Error("TFTRT_INVALID_ARGUMENT", absl::StrCat("op ", node.op(), " has no attribute ", name));
+    op.attributes.Set(name, value);
+  }
+  state.ops.push_back(std::move(op));
+  return ToJs(env, static_cast<int32_t>(state.ops.size() - 1));
+}
+
+// Arguments: op id, number of inputs, whose handles are in the command buffer. Writes [handle, dtype, rank, dims...] of
+// each output there and returns their number.
+napi_value Execute(napi_env env, EnvState& state, napi_callback_info info) {
+  Arguments<2> arguments(env, info);
+  const size_t id = GetInt(env, arguments[0]);
+  const int inputs = GetInt(env, arguments[1]);
+  int32_t* commands = state.commands();
+  const size_t capacity = state.commands_length();
+  if (id >= state.ops.size() || inputs < 0 || static_cast<size_t>(inputs) > capacity) {
+    throw Error("TFTRT_INVALID_ARGUMENT", "unknown op or too many inputs");
+  }
+  const PreparedOp& prepared = state.ops[id];
+  tf::EagerOperation* operation = state.eager_operation();
+  // The operation is reused; whatever happens, it must not keep its inputs alive.
+  struct Clearer {
+    tf::EagerOperation* operation;
+    ~Clearer() { operation->Clear(); }
+  } clearer{operation};
+  ThrowIfError(operation->Reset(prepared.name.c_str(), prepared.device.empty() ? nullptr : prepared.device.c_str()),
+               prepared.name);
+  operation->MutableAttrs()->CopyAttributes(prepared.attributes);
+  for (int i = 0; i < inputs; ++i) {
+    ThrowIfError(operation->AddInput(state.tensors.Get(commands[i]).handle.get()), prepared.name);
+  }
+  std::array<tf::AbstractTensorHandle*, kMaxOutputs> results;
+  int count = kMaxOutputs;
+  ThrowIfError(operation->Execute(absl::MakeSpan(results.data(), kMaxOutputs), &count), prepared.name);
+  std::array<HandlePtr, kMaxOutputs> outputs;
+  for (int i = 0; i < count; ++i) {
+    outputs[i].reset(tf::TensorHandleFromInterface(static_cast<tf::ImmediateExecutionTensorHandle*>(results[i])));
+  }
+  size_t position = 0;
+  for (int i = 0; i < count; ++i) position = state.Publish(std::move(outputs[i]), commands, position, capacity);
+  return ToJs(env, count);
+}
+
+// The op's definition (tensorflow.OpDef in JSON), or undefined where TensorFlow has no such op.
+napi_value OpDefinition(napi_env env, EnvState&, napi_callback_info info) {
+  Arguments<1> arguments(env, info);
+  const tf::OpDef* definition = nullptr;
+  if (!tf::OpRegistry::Global()->LookUpOpDef(GetString(env, arguments[0]), &definition).ok()) return Undefined(env);
+  return ToJs(env, ToJson(*definition));
+}
+
+}  // namespace
+
+void RegisterEagerFunctions(napi_env env, napi_value exports) {
+  Export<Guarded<PrepareOp>>(env, exports, "prepareOp");
+  Export<Guarded<Execute>>(env, exports, "execute");
+  Export<Guarded<OpDefinition>>(env, exports, "opDefinition");
+}
+
+}  // namespace tftrt

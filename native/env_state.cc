@@ -1,0 +1,189 @@
+#include "env_state.h"
+
+#include <new>
+
+#include "absl/strings/str_cat.h"
+#include "error.h"
+#include "napi_helpers.h"
+
+namespace tftrt {
+
+namespace {
+
+Error ToTftrtError(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return Error("TFTRT_RESOURCE_EXHAUSTED", "out of host memory");
+  } catch (const std::exception& error) {
+    return Error("TFTRT_INTERNAL", absl::StrCat("unexpected C++ exception: ", error.what()));
+  } catch (...) {
+    return Error("TFTRT_INTERNAL", "unexpected C++ exception of an unknown type");
+  }
+}
+
+}  // namespace
+
+void ThrowInJs(napi_env env, std::exception_ptr failure) {
+  bool pending = false;
+  napi_is_exception_pending(env, &pending);
+  if (pending) return;  // JavaScript threw first
+  napi_throw(env, EnvState::From(env).MakeError(env, ToTftrtError(failure)));
+}
+
+void Job::Keep(napi_env env, napi_value value) {
+  napi_ref reference;
+  Check(env, napi_create_reference(env, value, 1, &reference));
+  kept_.push_back(reference);
+}
+
+EnvState::EnvState(napi_env env) : env_(env) {
+  napi_value name;
+  Check(env, napi_create_string_utf8(env, "tftrt jobs", NAPI_AUTO_LENGTH, &name));
+  Check(env, napi_create_threadsafe_function(env, nullptr, nullptr, name, 0, 1, nullptr, nullptr, this, OnJobDone, &done_));
+  Check(env, napi_unref_threadsafe_function(env, done_));
+  // Added after the thread-safe function, so it runs before that one is torn down.
+  Check(env, napi_add_env_cleanup_hook(env, OnEnvCleanup, this));
+}
+
+EnvState::~EnvState() = default;
+
+EnvState& EnvState::From(napi_env env) {
+  void* data = nullptr;
+  napi_get_instance_data(env, &data);
+  return *static_cast<EnvState*>(data);
+}
+
+Runtime& EnvState::runtime() const {
+  if (runtime_ == nullptr) throw Error("TFTRT_NOT_STARTED", "the TensorFlow runtime is not started in this thread");
+  return *runtime_;
+}
+
+void EnvState::AttachCommands(napi_env env, napi_value int32_array) {
+  const TypedArray array = GetTypedArray(env, int32_array);
+  if (array.type != napi_int32_array) throw Error("TFTRT_INVALID_ARGUMENT", "the command buffer must be an Int32Array");
+  if (commands_ref_ != nullptr) napi_delete_reference(env, commands_ref_);
+  Check(env, napi_create_reference(env, int32_array, 1, &commands_ref_));
+  commands_ = static_cast<int32_t*>(array.data);
+  commands_length_ = array.length;
+}
+
+void EnvState::SetErrorClass(napi_env env, napi_value constructor) {
+  if (error_class_ != nullptr) napi_delete_reference(env, error_class_);
+  Check(env, napi_create_reference(env, constructor, 1, &error_class_));
+}
+
+napi_value EnvState::MakeError(napi_env env, const Error& failure) {
+  napi_value code, message, error;
+  Check(env, napi_create_string_utf8(env, failure.code().data(), failure.code().size(), &code));
+  const std::string text = failure.what();
+  Check(env, napi_create_string_utf8(env, text.data(), text.size(), &message));
+  if (error_class_ == nullptr) {
+    Check(env, napi_create_error(env, code, message, &error));
+    return error;
+  }
+  napi_value constructor;
+  Check(env, napi_get_reference_value(env, error_class_, &constructor));
+  napi_value arguments[] = {code, message};
+  Check(env, napi_new_instance(env, constructor, 2, arguments, &error));
+  return error;
+}
+
+int32_t EnvState::AddTensor(HandlePtr handle) {
+  const int64_t bytes = TensorOf(handle.get()).TotalBytes();
+  const int32_t id = tensors.Add({std::move(handle), bytes});
+  tensor_bytes += bytes;
+  return id;
+}
+
+int32_t EnvState::AddView(HandlePtr handle) { return tensors.Add({std::move(handle), 0}); }
+
+void EnvState::RemoveTensor(int32_t handle) { tensor_bytes -= tensors.Remove(handle).bytes; }
+
+size_t EnvState::Publish(HandlePtr handle, int32_t* out, size_t position, size_t capacity) {
+  const tensorflow::Tensor& tensor = TensorOf(handle.get());
+  const int rank = tensor.dims();
+  if (position + 3 + rank > capacity) throw Error("TFTRT_INTERNAL", "the command buffer is too short for the outputs");
+  out[position + 1] = tensor.dtype();
+  out[position + 2] = rank;
+  for (int i = 0; i < rank; ++i) {
+    const int64_t size = tensor.dim_size(i);
+    if (size > INT32_MAX) {
+      throw Error("TFTRT_OUT_OF_RANGE", absl::StrCat("an output has ", size, " elements in dimension ", i,
+                                                     "; the largest supported size is ", INT32_MAX));
+    }
+    out[position + 3 + i] = static_cast<int32_t>(size);
+  }
+  out[position] = AddTensor(std::move(handle));
+  return position + 3 + rank;
+}
+
+tensorflow::EagerOperation* EnvState::eager_operation() {
+  if (!eager_operation_) {
+    eager_operation_ = std::make_unique<tensorflow::EagerOperation>(runtime().eager_context());
+  }
+  return eager_operation_.get();
+}
+
+napi_value EnvState::Start(napi_env env, std::unique_ptr<Job> job) {
+  napi_value promise;
+  Check(env, napi_create_promise(env, &job->deferred_, &promise));
+  if (unsettled_++ == 0) Check(env, napi_ref_threadsafe_function(env, done_));
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    ++working_;
+  }
+  runtime().async_threads()->Schedule([this, raw = job.release()] {
+    try {
+      raw->Work();
+    } catch (...) {
+      raw->failure_ = std::current_exception();
+    }
+    // Queues the job for the JavaScript thread. The queue has no limit, so this neither blocks nor fails while the
+    // environment lives, and the environment waits in OnEnvCleanup until working_ is 0.
+    napi_call_threadsafe_function(done_, raw, napi_tsfn_nonblocking);
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (--working_ == 0) idle_.notify_all();
+  });
+  return promise;
+}
+
+void EnvState::OnJobDone(napi_env env, napi_value, void* context, void* data) {
+  Job* job = static_cast<Job*>(data);
+  if (env == nullptr) {  // the environment is going: nobody waits for the promise any more
+    delete job;
+    return;
+  }
+  static_cast<EnvState*>(context)->Settle(env, job);
+}
+
+void EnvState::Settle(napi_env env, Job* raw) {
+  std::unique_ptr<Job> job(raw);
+  napi_value value = nullptr;
+  if (!job->failure_) {
+    try {
+      value = job->Finish(env);
+    } catch (...) {
+      job->failure_ = std::current_exception();
+    }
+  }
+  if (job->failure_) {
+    napi_reject_deferred(env, job->deferred_, MakeError(env, ToTftrtError(job->failure_)));
+  } else {
+    if (value == nullptr) napi_get_undefined(env, &value);
+    napi_resolve_deferred(env, job->deferred_, value);
+  }
+  for (napi_ref reference : job->kept_) napi_delete_reference(env, reference);
+  if (--unsettled_ == 0) napi_unref_threadsafe_function(env, done_);
+}
+
+void EnvState::OnEnvCleanup(void* self) {
+  EnvState* state = static_cast<EnvState*>(self);
+  std::unique_lock<std::mutex> lock(state->mutex_);
+  // Jobs write into this environment's array buffers and tables: it cannot go before they are done.
+  state->idle_.wait(lock, [state] { return state->working_ == 0; });
+}
+
+}  // namespace tftrt

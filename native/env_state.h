@@ -1,0 +1,123 @@
+// What one JavaScript environment (the main thread or a worker) owns: its tensors, programs, callables and prepared ops
+// behind integer handles, the command buffer it shares with JavaScript, and its jobs on other threads.
+#pragma once
+
+#define NAPI_VERSION 9
+#include <node_api.h>
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "program.h"
+#include "runtime.h"
+#include "slot_table.h"
+#include "tensorflow/core/common_runtime/eager/attr_builder.h"
+#include "tensorflow/core/common_runtime/eager/eager_operation.h"
+
+namespace tftrt {
+
+// An eager op with its attributes, made once and executed many times.
+struct PreparedOp {
+  std::string name;
+  std::string device;
+  tensorflow::AttrBuilder attributes;
+};
+
+// A unit of work off the event loop, bound to a promise.
+class Job {
+ public:
+  virtual ~Job() = default;
+  // Runs on a thread of the runtime's pool; may throw.
+  virtual void Work() = 0;
+  // Runs on the JavaScript thread after Work succeeded; returns the promise's value. May throw.
+  virtual napi_value Finish(napi_env env) = 0;
+
+  // Keeps JavaScript values (array buffers that Work reads or writes) alive until the job is done.
+  void Keep(napi_env env, napi_value value);
+
+ private:
+  friend class EnvState;
+  napi_deferred deferred_ = nullptr;
+  std::vector<napi_ref> kept_;
+  std::exception_ptr failure_;
+};
+
+class EnvState {
+ public:
+  explicit EnvState(napi_env env);
+  ~EnvState();
+  static EnvState& From(napi_env env);
+
+  Runtime& runtime() const;
+  void set_runtime(Runtime* runtime) { runtime_ = runtime; }
+
+  // The Int32Array through which handles and shapes travel without making JavaScript objects.
+  void AttachCommands(napi_env env, napi_value int32_array);
+  int32_t* commands() const { return commands_; }
+  size_t commands_length() const { return commands_length_; }
+
+  void SetErrorClass(napi_env env, napi_value constructor);
+  // Throws `failure` in JavaScript as a TftrtError (or makes the value to reject with).
+  napi_value MakeError(napi_env env, const Error& failure);
+
+  // Puts the handle into the table and writes [handle, dtype, rank, dims...] at `position`; returns the next position.
+  size_t Publish(HandlePtr handle, int32_t* out, size_t position, size_t capacity);
+  int32_t AddTensor(HandlePtr handle);
+  // As AddTensor, for a tensor that shares the memory of another one and so does not count for `tensor_bytes`.
+  int32_t AddView(HandlePtr handle);
+  void RemoveTensor(int32_t handle);
+
+  // Starts the job on another thread and returns its promise. The event loop stays alive until it is done.
+  napi_value Start(napi_env env, std::unique_ptr<Job> job);
+
+  // Each thread of JavaScript has its own reusable eager operation.
+  tensorflow::EagerOperation* eager_operation();
+
+  struct TensorSlot {
+    HandlePtr handle;
+    int64_t bytes = 0;
+  };
+  SlotTable<TensorSlot> tensors{"tensor"};
+  SlotTable<std::shared_ptr<Program>> programs{"program"};
+  SlotTable<std::shared_ptr<Callable>> callables{"callable"};
+  std::vector<PreparedOp> ops;
+  int64_t tensor_bytes = 0;
+
+ private:
+  static void OnJobDone(napi_env env, napi_value js_callback, void* context, void* data);
+  static void OnEnvCleanup(void* self);
+  void Settle(napi_env env, Job* job);
+
+  Runtime* runtime_ = nullptr;
+  int32_t* commands_ = nullptr;
+  size_t commands_length_ = 0;
+  napi_ref commands_ref_ = nullptr;
+  napi_ref error_class_ = nullptr;
+  std::unique_ptr<tensorflow::EagerOperation> eager_operation_;
+
+  napi_env env_;
+  napi_threadsafe_function done_ = nullptr;
+  size_t unsettled_ = 0;  // jobs whose promise is open; JavaScript thread only
+  std::mutex mutex_;
+  std::condition_variable idle_;
+  size_t working_ = 0;  // jobs on other threads; guarded by mutex_
+};
+
+// Wraps an entry point: exceptions become JavaScript exceptions.
+using Entry = napi_value (*)(napi_env, EnvState&, napi_callback_info);
+void ThrowInJs(napi_env env, std::exception_ptr failure);
+template <Entry function>
+napi_value Guarded(napi_env env, napi_callback_info info) {
+  try {
+    return function(env, EnvState::From(env), info);
+  } catch (...) {
+    ThrowInJs(env, std::current_exception());
+    return nullptr;
+  }
+}
+
+}  // namespace tftrt

@@ -1,0 +1,134 @@
+#include "program.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "boundary.h"
+#include "error.h"
+#include "tensorflow/core/framework/node_def_util.h"
+#include "tensorflow/core/framework/op.h"
+#include "tensorflow/core/graph/tensor_id.h"
+
+namespace tftrt {
+
+namespace tf = tensorflow;
+
+namespace {
+
+tf::SessionOptions MakeSessionOptions(const tf::ConfigProto& config) {
+  tf::SessionOptions options;
+  options.config = config;
+  return options;
+}
+
+}  // namespace
+
+std::shared_ptr<Program> Program::FromGraph(tf::GraphDef graph, const tf::ConfigProto& config) {
+  std::shared_ptr<Program> program(new Program());
+  program->RememberNodes(graph);
+  tf::Session* session = nullptr;
+  ThrowIfError(tf::NewSession(MakeSessionOptions(config), &session), "making a session");
+  program->owned_session_.reset(session);
+  program->session_ = session;
+  ThrowIfError(session->Create(std::move(graph)), "loading the graph");
+  return program;
+}
+
+std::shared_ptr<Program> Program::FromSavedModel(const std::string& directory, const std::vector<std::string>& tags,
+                                                 const tf::ConfigProto& config) {
+  std::shared_ptr<Program> program(new Program());
+  const std::unordered_set<std::string> tag_set(tags.begin(), tags.end());
+  ThrowIfError(tf::LoadSavedModel(MakeSessionOptions(config), tf::RunOptions(), directory, tag_set, &program->bundle_),
+               absl::StrCat("loading the SavedModel ", directory, " with the tags [", absl::StrJoin(tags, ", "), "]"));
+  program->session_ = program->bundle_.session.get();
+  program->RememberNodes(program->bundle_.meta_graph_def.graph_def());
+  // The session has its own copy of the graph; the signatures are all that is needed from here on.
+  program->bundle_.meta_graph_def.clear_graph_def();
+  return program;
+}
+
+Program::~Program() {
+  if (session_ != nullptr) session_->Close().IgnoreError();
+}
+
+void Program::RememberNodes(const tf::GraphDef& graph) {
+  if (!functions_) {
+    functions_ = std::make_unique<tf::FunctionLibraryDefinition>(tf::OpRegistry::Global(), graph.library());
+  }
+  for (const tf::NodeDef& node : graph.node()) {
+    tf::NodeDef& kept = nodes_[node.name()];
+    kept.set_name(node.name());
+    kept.set_op(node.op());
+    for (const auto& [name, value] : node.attr()) {
+      if (!value.has_tensor()) (*kept.mutable_attr())[name] = value;
+    }
+  }
+}
+
+tf::DataType Program::TypeOf(const std::string& name) const {
+  const tf::TensorId id = tf::ParseTensorName(name);
+  const auto found = nodes_.find(std::string(id.node()));
+  if (found == nodes_.end()) throw Error("TFTRT_NOT_FOUND", absl::StrCat("the graph has no node '", id.node(), "'"));
+  const tf::OpDef* definition = nullptr;
+  ThrowIfError(functions_->LookUpOpDef(found->second.op(), &definition), absl::StrCat("node '", id.node(), "'"));
+  tf::NodeDef node = found->second;
+  tf::AddDefaultsToNodeDef(*definition, &node);
+  tf::DataTypeVector types;
+  ThrowIfError(tf::OutputTypesForNode(node, *definition, &types), absl::StrCat("node '", id.node(), "'"));
+  if (id.index() < 0 || static_cast<size_t>(id.index()) >= types.size()) {
+    throw Error("TFTRT_NOT_FOUND", absl::StrCat("node '", id.node(), "' (", node.op(), ") has ", types.size(),
+                                                " outputs; there is no output ", id.index()));
+  }
+  return tf::BaseType(types[id.index()]);
+}
+
+void Program::RunTargets(const std::vector<std::string>& targets) {
+  ThrowIfError(session_->Run({}, {}, targets, nullptr), absl::StrCat("running ", absl::StrJoin(targets, ", ")));
+}
+
+std::string Program::SignaturesJson() const {
+  std::string json = "{";
+  const char* separator = "";
+  for (const auto& [name, signature] : bundle_.GetSignatures()) {
+    absl::StrAppend(&json, separator, "\"", name, "\":", ToJson(signature));
+    separator = ",";
+  }
+  return json + "}";
+}
+
+Callable::Callable(std::shared_ptr<Program> program, tf::CallableOptions options) : program_(std::move(program)) {
+  // A run stays on the thread that asks for it: handing it to another costs more than a small graph takes.
+  options.mutable_run_options()->set_inter_op_thread_pool(-1);
+  // The caller orders its reads on the stream; and DirectSession has no other way for outputs that stay on the device.
+  options.set_fetch_skip_sync(true);
+  for (const std::string& name : options.feed()) {
+    feeds_.push_back({name, program_->TypeOf(name), options.feed_devices().contains(name)});
+  }
+  for (const std::string& name : options.fetch()) {
+    fetches_.push_back({name, program_->TypeOf(name), options.fetch_devices().contains(name)});
+  }
+  ThrowIfError(program_->session()->MakeCallable(options, &handle_), "compiling the graph");
+}
+
+Callable::~Callable() { program_->session()->ReleaseCallable(handle_).IgnoreError(); }
+
+std::vector<HandlePtr> Callable::Run(Runtime& runtime, const std::vector<tf::TensorHandle*>& inputs) {
+  std::vector<tf::Tensor> feeds;
+  feeds.reserve(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Endpoint& feed = feeds_[i];
+    HandlePtr cast;
+    if (inputs[i]->dtype != feed.dtype) cast = CastInput(runtime, inputs[i], feed.dtype, feed.name);
+    feeds.push_back(runtime.TensorOn(cast ? cast.get() : inputs[i], feed.on_device));
+  }
+  std::vector<tf::Tensor> fetched;
+  ThrowIfError(program_->session()->RunCallable(handle_, feeds, &fetched, nullptr), "running the graph");
+  std::vector<HandlePtr> outputs;
+  outputs.reserve(fetched.size());
+  for (size_t i = 0; i < fetched.size(); ++i) {
+    const Endpoint& fetch = fetches_[i];
+    outputs.push_back(CastOutput(runtime, runtime.Wrap(std::move(fetched[i]), fetch.on_device), fetch.name));
+  }
+  return outputs;
+}
+
+}  // namespace tftrt

@@ -1,0 +1,68 @@
+// A Program: a whole graph in a TensorFlow session. A Callable: one set of feeds and fetches of it, compiled to run.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime.h"
+#include "tensorflow/cc/saved_model/loader.h"
+#include "tensorflow/core/framework/function.h"
+#include "tensorflow/core/framework/graph.pb.h"
+#include "tensorflow/core/public/session.h"
+
+namespace tftrt {
+
+class Program {
+ public:
+  // A session with `graph`, whose constants hold their values.
+  static std::shared_ptr<Program> FromGraph(tensorflow::GraphDef graph, const tensorflow::ConfigProto& config);
+  // The SavedModel in `directory` with exactly these tags; its variables, tables and assets are restored.
+  static std::shared_ptr<Program> FromSavedModel(const std::string& directory, const std::vector<std::string>& tags,
+                                                 const tensorflow::ConfigProto& config);
+  ~Program();
+
+  tensorflow::Session* session() { return session_; }
+  // The dtype of the tensor `name` ("node:index"); throws TFTRT_NOT_FOUND when the graph has no such tensor.
+  tensorflow::DataType TypeOf(const std::string& name) const;
+  // Runs nodes for their effect (table initializers).
+  void RunTargets(const std::vector<std::string>& targets);
+  // The signatures of a SavedModel: {name: tensorflow.SignatureDef in JSON}.
+  std::string SignaturesJson() const;
+
+ private:
+  Program() = default;
+  void RememberNodes(const tensorflow::GraphDef& graph);
+
+  tensorflow::SavedModelBundle bundle_;
+  std::unique_ptr<tensorflow::Session> owned_session_;
+  tensorflow::Session* session_ = nullptr;
+  std::unordered_map<std::string, tensorflow::NodeDef> nodes_;  // without the values of constants
+  std::unique_ptr<tensorflow::FunctionLibraryDefinition> functions_;
+};
+
+class Callable {
+ public:
+  Callable(std::shared_ptr<Program> program, tensorflow::CallableOptions options);
+  ~Callable();
+
+  size_t inputs() const { return feeds_.size(); }
+  // Runs on the calling thread. The inputs are borrowed. Their dtypes and those of the outputs are the few that JavaScript
+  // has (float32, int32, bool, string, complex64): where the graph has a wider or narrower one, values are cast on the
+  // way in and out (see boundary.h).
+  std::vector<HandlePtr> Run(Runtime& runtime, const std::vector<tensorflow::TensorHandle*>& inputs);
+
+ private:
+  std::shared_ptr<Program> program_;
+  tensorflow::Session::CallableHandle handle_ = 0;
+  struct Endpoint {
+    std::string name;
+    tensorflow::DataType dtype;
+    bool on_device;
+  };
+  std::vector<Endpoint> feeds_;
+  std::vector<Endpoint> fetches_;
+};
+
+}  // namespace tftrt

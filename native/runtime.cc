@@ -1,0 +1,206 @@
+#include "runtime.h"
+
+#include <cstdlib>
+#include <mutex>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "error.h"
+#include "google/protobuf/util/json_util.h"
+#include "tensorflow/c/eager/c_api.h"
+#include "tensorflow/c/eager/tfe_context_internal.h"
+#include "tensorflow/core/common_runtime/gpu/gpu_process_state.h"
+#include "tensorflow/core/framework/allocator.h"
+#include "tensorflow/core/framework/device_base.h"
+#include "tsl/platform/cpu_info.h"
+
+namespace tftrt {
+
+namespace tf = tensorflow;
+
+namespace {
+
+std::mutex runtime_mutex;
+// Never deleted: TensorFlow's threads may outlive main().
+Runtime* runtime = nullptr;
+
+absl::Status FromTF(TF_Status* status) {
+  return absl::Status(static_cast<absl::StatusCode>(TF_GetCode(status)), TF_Message(status));
+}
+
+std::string TrimPrintedStatus(const absl::Status& status) { return std::string(status.message()); }
+
+}  // namespace
+
+void ParseJson(const std::string& json, google::protobuf::Message* message, const std::string& what) {
+  google::protobuf::util::JsonParseOptions options;
+  options.ignore_unknown_fields = false;
+  const auto status = google::protobuf::util::JsonStringToMessage(json, message, options);
+  if (!status.ok()) throw Error("TFTRT_INVALID_ARGUMENT", absl::StrCat("cannot parse ", what, ": ", status.ToString()));
+}
+
+std::string ToJson(const google::protobuf::Message& message) {
+  std::string json;
+  const auto status = google::protobuf::util::MessageToJsonString(message, &json);
+  if (!status.ok()) throw Error("TFTRT_INTERNAL", absl::StrCat("cannot print a message as JSON: ", status.ToString()));
+  return json;
+}
+
+const tf::Tensor& TensorOf(tf::TensorHandle* handle) {
+  const tf::Tensor* tensor = nullptr;
+  ThrowIfError(handle->Tensor(&tensor), "tensor");
+  return *tensor;
+}
+
+Runtime& Runtime::Start(const std::string& config_json) {
+  std::lock_guard<std::mutex> lock(runtime_mutex);
+  if (runtime == nullptr) {
+    runtime = new Runtime(config_json);
+  } else if (runtime->config_json_ != config_json) {
+    throw Error("TFTRT_ALREADY_CONFIGURED",
+                absl::StrCat("TensorFlow's devices were already made with the configuration ", runtime->config_json_,
+                             "; they cannot be made again with ", config_json,
+                             ". Configure before the first use of the backend, in all threads alike."));
+  }
+  return *runtime;
+}
+
+Runtime& Runtime::Get() {
+  std::lock_guard<std::mutex> lock(runtime_mutex);
+  if (runtime == nullptr) throw Error("TFTRT_NOT_STARTED", "the TensorFlow runtime is not started");
+  return *runtime;
+}
+
+Runtime::Runtime(const std::string& config_json) : config_json_(config_json) {
+  // RunCallable then returns once the GPU's work is enqueued, and reads are ordered by the stream. Read by DirectSession
+  // when a session is made, so it is set before the first one.
+  setenv("TF_SYNC_ON_FINISH", "false", /*overwrite=*/0);
+  ParseJson(config_json, &config_, "the configuration");
+
+  std::unique_ptr<TF_Status, void (*)(TF_Status*)> status(TF_NewStatus(), TF_DeleteStatus);
+  std::unique_ptr<TFE_ContextOptions, void (*)(TFE_ContextOptions*)> options(TFE_NewContextOptions(),
+                                                                             TFE_DeleteContextOptions);
+  const std::string serialized = config_.SerializeAsString();
+  TFE_ContextOptionsSetConfig(options.get(), serialized.data(), serialized.size(), status.get());
+  ThrowIfError(FromTF(status.get()), "configuration");
+  // An operand that lives elsewhere (an int32 tensor in host memory, say) is copied to where the op wants it.
+  TFE_ContextOptionsSetDevicePlacementPolicy(options.get(), TFE_DEVICE_PLACEMENT_SILENT);
+  TFE_Context* context = TFE_NewContext(options.get(), status.get());
+  ThrowIfError(FromTF(status.get()), "making TensorFlow's devices");
+  eager_context_ = tf::ContextFromInterface(tf::unwrap(context));
+
+  tf::Device* cpu = eager_context_->HostCPU();
+  device_name_ = cpu->name();
+  for (tf::Device* device : devices()) {
+    if (device->device_type() == "GPU") {
+      gpu_ = device;
+      device_name_ = device->name();
+      break;
+    }
+  }
+}
+
+std::vector<tf::Device*> Runtime::devices() const { return eager_context_->local_device_mgr()->ListDevices(); }
+
+tf::thread::ThreadPool* Runtime::async_threads() {
+  std::lock_guard<std::mutex> lock(runtime_mutex);
+  if (!async_threads_) {
+    const int threads = std::max(4, tsl::port::MaxParallelism());
+    async_threads_ = std::make_unique<tf::thread::ThreadPool>(tf::Env::Default(), "tftrt_async", threads);
+  }
+  return async_threads_.get();
+}
+
+bool Runtime::OnDevice(tf::DataType dtype) const {
+  return gpu_ != nullptr && dtype != tf::DT_INT32 && dtype != tf::DT_STRING && dtype != tf::DT_RESOURCE &&
+         dtype != tf::DT_VARIANT;
+}
+
+namespace {
+
+tf::Tensor AllocateFrom(tf::Allocator* allocator, tf::DataType dtype, const tf::TensorShape& shape) {
+  tf::AllocationAttributes attributes;
+  tf::Tensor tensor(allocator, dtype, shape, attributes);
+  if (!tensor.IsInitialized()) {
+    throw Error("TFTRT_RESOURCE_EXHAUSTED",
+                absl::StrCat("cannot allocate a tensor of shape ", shape.DebugString(), " and dtype ",
+                             tf::DataTypeString(dtype), " (", shape.num_elements() * tf::DataTypeSize(dtype),
+                             " bytes) from ", allocator->Name(),
+                             ": dispose tensors that are no longer needed, or use smaller ones"));
+  }
+  return tensor;
+}
+
+}  // namespace
+
+tf::Tensor Runtime::Allocate(tf::DataType dtype, const tf::TensorShape& shape) {
+  if (!OnDevice(dtype)) return AllocateFrom(tf::cpu_allocator(), dtype, shape);
+  // The context's device was made with the process's GPU options; this is the same allocator that
+  // GPUProcessState::GetGPUAllocator(TfDeviceId(0)) returns once that device exists.
+  return AllocateFrom(gpu_->GetAllocator(tf::AllocatorAttributes()), dtype, shape);
+}
+
+tf::Tensor Runtime::AllocateStaging(tf::DataType dtype, const tf::TensorShape& shape) {
+  if (gpu_ == nullptr || dtype == tf::DT_STRING) return AllocateFrom(tf::cpu_allocator(), dtype, shape);
+  tf::Allocator* pinned =
+      tf::GPUProcessState::singleton()->GetGpuHostAllocator(config_.gpu_options(), gpu_->NumaNode());
+  return AllocateFrom(pinned, dtype, shape);
+}
+
+void Runtime::CopyToDevice(const tf::Tensor& host, tf::Tensor* device) {
+  if (host.TotalBytes() == 0) return;
+  tf::DeviceContext* context = gpu_->tensorflow_accelerator_device_info()->default_context;
+  // `host` and `*device` share their buffers with these copies, which the callback keeps until the stream got there.
+  auto source = std::make_shared<tf::Tensor>(host);
+  auto destination = std::make_shared<tf::Tensor>(*device);
+  context->CopyCPUTensorToDevice(
+      source.get(), gpu_, destination.get(),
+      [source, destination](const absl::Status& status) {
+        if (!status.ok()) LOG(ERROR) << "copy to the device failed: " << TrimPrintedStatus(status);
+      },
+      /*sync_dst_compute=*/true);
+}
+
+void Runtime::CopyToHost(const tf::Tensor& device, tf::Tensor* host, std::function<void(const absl::Status&)> done) {
+  if (device.TotalBytes() == 0) return done(absl::OkStatus());
+  tf::DeviceContext* context = gpu_->tensorflow_accelerator_device_info()->default_context;
+  auto source = std::make_shared<tf::Tensor>(device);
+  context->CopyDeviceTensorToCPU(source.get(), "", gpu_, host,
+                                 [source, done = std::move(done)](const absl::Status& status) { done(status); });
+}
+
+HandlePtr Runtime::Wrap(tf::Tensor tensor, bool on_device) {
+  tf::Device* device = on_device ? gpu_ : nullptr;
+  return HandlePtr(tf::TensorHandle::CreateLocalHandle(std::move(tensor), device, device, eager_context_));
+}
+
+bool Runtime::IsOnDevice(tf::TensorHandle* handle) {
+  tf::Device* device = handle->device();
+  return gpu_ != nullptr && device != nullptr && device->device_type() == "GPU";
+}
+
+tf::Tensor Runtime::TensorOn(tf::TensorHandle* handle, bool on_device) {
+  const tf::Tensor& tensor = TensorOf(handle);
+  if (gpu_ == nullptr || on_device == IsOnDevice(handle)) return tensor;
+  if (on_device) {
+    tf::Tensor copy = AllocateFrom(gpu_->GetAllocator(tf::AllocatorAttributes()), tensor.dtype(), tensor.shape());
+    CopyToDevice(tensor, &copy);
+    return copy;
+  }
+  tf::Tensor copy = AllocateStaging(tensor.dtype(), tensor.shape());
+  absl::Notification finished;
+  absl::Status status;
+  CopyToHost(tensor, &copy, [&](const absl::Status& result) {
+    status = result;
+    finished.Notify();
+  });
+  finished.WaitForNotification();
+  ThrowIfError(status, "reading a tensor from the device");
+  return copy;
+}
+
+void Runtime::Synchronize() {
+  if (gpu_ != nullptr) ThrowIfError(gpu_->Sync(), "waiting for the device");
+}
+
+}  // namespace tftrt

@@ -1,0 +1,83 @@
+// The one TensorFlow runtime of the process: its eager context, its device and that device's memory. It is shared by all
+// JavaScript environments (worker threads) and lives until the process ends.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tensorflow/core/common_runtime/device.h"
+#include "tensorflow/core/common_runtime/eager/context.h"
+#include "tensorflow/core/common_runtime/eager/tensor_handle.h"
+#include "tensorflow/core/framework/tensor.h"
+#include "tensorflow/core/platform/threadpool.h"
+#include "tensorflow/core/protobuf/config.pb.h"
+
+namespace tftrt {
+
+struct HandleUnref {
+  void operator()(tensorflow::TensorHandle* handle) const { handle->Unref(); }
+};
+// Owns one reference of a TensorFlow eager tensor handle: a tensor and the device it lives on.
+using HandlePtr = std::unique_ptr<tensorflow::TensorHandle, HandleUnref>;
+
+class Runtime {
+ public:
+  // Starts the runtime with a tensorflow.ConfigProto in JSON. Starting it again with the same text does nothing; with
+  // another one it throws TFTRT_ALREADY_CONFIGURED, because TensorFlow's devices are made once per process.
+  static Runtime& Start(const std::string& config_json);
+  // The started runtime; throws TFTRT_NOT_STARTED before Start.
+  static Runtime& Get();
+
+  tensorflow::EagerContext* eager_context() { return eager_context_; }
+  const tensorflow::ConfigProto& config() const { return config_; }
+  // The first GPU, or null where the CPU computes.
+  tensorflow::Device* gpu() { return gpu_; }
+  const std::string& device_name() const { return device_name_; }
+  std::vector<tensorflow::Device*> devices() const;
+  // Threads for asynchronous runs, loads and reads.
+  tensorflow::thread::ThreadPool* async_threads();
+
+  // Whether TensorFlow keeps tensors of this dtype on the device; int32, strings and handles stay in host memory.
+  bool OnDevice(tensorflow::DataType dtype) const;
+  // A tensor in the device allocator's memory, or in host memory where OnDevice is false.
+  tensorflow::Tensor Allocate(tensorflow::DataType dtype, const tensorflow::TensorShape& shape);
+  // A host tensor that copies to and from the device run fast from: pinned where there is a GPU.
+  tensorflow::Tensor AllocateStaging(tensorflow::DataType dtype, const tensorflow::TensorShape& shape);
+
+  // Enqueues the copy on the device's stream; work enqueued later on it sees the values. Keeps `host` alive until done.
+  void CopyToDevice(const tensorflow::Tensor& host, tensorflow::Tensor* device);
+  // Calls `done` on some thread once `host` holds the values that the device has after all work enqueued before.
+  void CopyToHost(const tensorflow::Tensor& device, tensorflow::Tensor* host,
+                  std::function<void(const absl::Status&)> done);
+
+  // Wraps a tensor: in device memory when `on_device`, else in host memory.
+  HandlePtr Wrap(tensorflow::Tensor tensor, bool on_device);
+  // The tensor behind a handle, copied to the wanted side first if it lives on the other one.
+  tensorflow::Tensor TensorOn(tensorflow::TensorHandle* handle, bool on_device);
+  // Whether the handle's tensor lives in device memory.
+  bool IsOnDevice(tensorflow::TensorHandle* handle);
+  // Waits for the device to finish all enqueued work.
+  void Synchronize();
+
+ private:
+  explicit Runtime(const std::string& config_json);
+
+  std::string config_json_;
+  tensorflow::ConfigProto config_;
+  tensorflow::EagerContext* eager_context_ = nullptr;
+  tensorflow::Device* gpu_ = nullptr;
+  std::string device_name_;
+  std::unique_ptr<tensorflow::thread::ThreadPool> async_threads_;
+};
+
+// The tensor of a handle that is ready. Throws when TensorFlow poisoned it.
+const tensorflow::Tensor& TensorOf(tensorflow::TensorHandle* handle);
+
+// Parses proto3 JSON into `message`; errors name `what`.
+void ParseJson(const std::string& json, google::protobuf::Message* message, const std::string& what);
+// Prints `message` as proto3 JSON.
+std::string ToJson(const google::protobuf::Message& message);
+
+}  // namespace tftrt

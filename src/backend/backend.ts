@@ -1,0 +1,335 @@
+import {
+  type BackendValues,
+  type DataId,
+  type DataType,
+  engine,
+  KernelBackend,
+  type TensorInfo,
+  util,
+} from '@tensorflow/tfjs-core';
+import { fromTFDataType, toTFDataType } from '../dtypes';
+import { TftrtError } from '../errors';
+import type { Handle, NativeRuntime } from '../native';
+import { Constants } from './constants';
+import { TensorData } from './tensor_data';
+
+/** Copies above this many bytes leave the event loop's thread. */
+const ASYNC_COPY_BYTES = 64 * 1024;
+
+/** tfjs's backend `tftrt`: tensors in TensorFlow's memory, ops and graphs run by TensorFlow. */
+export class TftrtBackend extends KernelBackend {
+  readonly constants: Constants;
+  /** Tensors that came from other backends: their DataIds are those backends' objects. */
+  private readonly adopted = new WeakMap<object, TensorData>();
+  private readonly opIds = new Map<string, number>();
+  private dataIds = 0;
+
+  constructor(readonly runtime: NativeRuntime) {
+    super();
+    this.constants = new Constants(runtime);
+  }
+
+  // --- tfjs's storage interface -----------------------------------------------------------------------------------
+
+  override write(values: BackendValues, shape: number[], dtype: DataType): DataId {
+    const data = new TensorData(shape, dtype);
+    data.values = values;
+    this.count(data, 1);
+    return data;
+  }
+
+  override move(
+    dataId: DataId,
+    values: BackendValues,
+    shape: number[],
+    dtype: DataType,
+    refCount: number,
+  ): void {
+    const data = new TensorData(shape, dtype);
+    data.values = values;
+    data.refCount = refCount;
+    this.adopted.set(dataId, data);
+    this.count(data, 1);
+  }
+
+  override refCount(dataId: DataId): number {
+    return this.find(dataId)?.refCount ?? 0;
+  }
+
+  override incRef(dataId: DataId): void {
+    this.data(dataId).refCount++;
+  }
+
+  override disposeData(dataId: DataId, force = false): boolean {
+    const data = this.find(dataId);
+    if (data === undefined) return true;
+    data.refCount--;
+    if (!force && data.refCount > 0) return false;
+    data.live = false;
+    if (data.handle !== 0) this.runtime.addon.releaseTensor(data.handle);
+    if (data.view !== 0) this.runtime.addon.releaseTensor(data.view);
+    data.handle = 0;
+    data.view = 0;
+    data.values = null;
+    this.adopted.delete(dataId);
+    this.count(data, -1);
+    return true;
+  }
+
+  override numDataIds(): number {
+    return this.dataIds;
+  }
+
+  override readSync(dataId: DataId): BackendValues {
+    const data = this.data(dataId);
+    if (data.values !== null) return copyOf(data.values);
+    if (data.dtype === 'string') return this.runtime.addon.readStringTensor(data.handle);
+    const destination = newValues(data);
+    this.runtime.addon.readTensor(data.handle, destination);
+    return destination;
+  }
+
+  /** Copies off the event loop; the tensor may be disposed of meanwhile. */
+  override async read(dataId: DataId): Promise<BackendValues> {
+    const data = this.data(dataId);
+    if (data.values !== null || data.dtype === 'string') return this.readSync(dataId);
+    const destination = newValues(data);
+    if (destination.byteLength <= ASYNC_COPY_BYTES && !this.runtime.onGpu) {
+      this.runtime.addon.readTensor(data.handle, destination);
+      // Let timers and input through: a loop of reads would otherwise keep the event loop to itself.
+      await new Promise(setImmediate);
+    } else {
+      await this.runtime.addon.readTensorAsync(data.handle, destination);
+    }
+    return destination;
+  }
+
+  override memory(): { unreliable: boolean; [figure: string]: number | boolean } {
+    const { tensorBytes, deviceBytesInUse, devicePeakBytes, deviceLimitBytes } = this.runtime.addon.stats();
+    return {
+      unreliable: false,
+      numBytesInTensorFlow: tensorBytes,
+      ...(deviceBytesInUse === undefined ? {} : { numBytesInGPU: deviceBytesInUse }),
+      ...(devicePeakBytes === undefined ? {} : { peakBytesInGPU: devicePeakBytes }),
+      ...(deviceLimitBytes === undefined ? {} : { limitBytesInGPU: deviceLimitBytes }),
+    };
+  }
+
+  override async time(f: () => void): Promise<{ kernelMs: number; wallMs: number }> {
+    this.runtime.addon.synchronize();
+    const start = process.hrtime.bigint();
+    f();
+    this.runtime.addon.synchronize();
+    const kernelMs = Number(process.hrtime.bigint() - start) / 1e6;
+    return { kernelMs, wallMs: kernelMs };
+  }
+
+  override timerAvailable(): boolean {
+    return true;
+  }
+
+  override floatPrecision(): 16 | 32 {
+    return 32;
+  }
+
+  override dispose(): void {
+    this.constants.dispose();
+  }
+
+  // --- for kernels and models -------------------------------------------------------------------------------------
+
+  /** The data behind a DataId; values that live in another backend are moved here first, as tfjs does it. */
+  data(dataId: DataId): TensorData {
+    if (dataId instanceof TensorData && dataId.live) return dataId;
+    const adopted = this.adopted.get(dataId);
+    if (adopted !== undefined) return adopted;
+    engine().moveData(this, dataId);
+    const moved = this.adopted.get(dataId);
+    if (moved === undefined) {
+      throw new TftrtError(
+        'TFTRT_TENSOR_DISPOSED',
+        'The tensor is disposed, or it belongs to no backend. Use tensors before they are disposed, and keep() those that must outlive a tidy().',
+      );
+    }
+    return moved;
+  }
+
+  /** The handle of a tensor in TensorFlow's memory; uploads the values on first use. */
+  handle(info: TensorInfo): Handle {
+    const { dataId, shape } = info;
+    const data = dataId instanceof TensorData && dataId.live ? dataId : this.data(dataId);
+    const handle = data.handle !== 0 ? data.handle : this.upload(data);
+    return util.arraysEqual(shape, data.shape) ? handle : this.view(data, shape);
+  }
+
+  /** As `handle`, but large values are copied off the event loop. */
+  async handleAsync(info: TensorInfo): Promise<Handle> {
+    const data = this.data(info.dataId);
+    if (
+      data.handle !== 0 ||
+      data.dtype === 'string' ||
+      util.sizeFromShape(data.shape) * 4 <= ASYNC_COPY_BYTES
+    ) {
+      return this.handle(info);
+    }
+    const values = this.uploadable(data);
+    this.writeShape(data.shape);
+    const handle = await this.runtime.addon.createTensorAsync(
+      toTFDataType(data.dtype),
+      data.shape.length,
+      values,
+    );
+    // Meanwhile it may have been disposed of, or uploaded by somebody else.
+    if (!data.live || data.handle !== 0) {
+      this.runtime.addon.releaseTensor(handle);
+      return this.handle(info);
+    }
+    data.handle = handle;
+    data.values = null;
+    return this.handle(info);
+  }
+
+  /** Host values of a tensor without a copy: not to be changed. */
+  hostValues(info: TensorInfo): BackendValues {
+    const data = this.data(info.dataId);
+    return data.values ?? this.readSync(info.dataId);
+  }
+
+  /** A tensor from native output number `position` words into `commands`. */
+  private outputAt(commands: Int32Array, position: number): TensorInfo {
+    const rank = commands[position + 2]!;
+    const shape: number[] = new Array(rank);
+    for (let i = 0; i < rank; i++) shape[i] = commands[position + 3 + i]!;
+    const dtype = fromTFDataType(commands[position + 1]!);
+    const data = new TensorData(shape, dtype);
+    data.handle = commands[position]!;
+    this.count(data, 1);
+    return { dataId: data, shape, dtype };
+  }
+
+  /** The tensors that a native call left in `commands`. */
+  outputs(count: number, commands = this.runtime.commands): TensorInfo[] {
+    const infos: TensorInfo[] = [];
+    let position = 0;
+    for (let i = 0; i < count; i++) {
+      infos.push(this.outputAt(commands, position));
+      position += 3 + commands[position + 2]!;
+    }
+    return infos;
+  }
+
+  /** The id of an op with attributes (tensorflow.AttrValue in JSON by name), made at the first call with this key. */
+  opId(key: string, op: string, attributes: () => Record<string, unknown>): number {
+    let id = this.opIds.get(key);
+    if (id === undefined) {
+      id = this.runtime.addon.prepareOp(JSON.stringify({ op, attr: attributes() }));
+      this.opIds.set(key, id);
+    }
+    return id;
+  }
+
+  /** Runs a prepared op and returns its first output. */
+  execute(op: number, handles: readonly Handle[]): TensorInfo {
+    const count = this.call(op, handles);
+    if (count === 1) return this.outputAt(this.runtime.commands, 0);
+    const [first, ...others] = this.outputs(count);
+    for (const other of others) this.disposeIntermediate(other);
+    return first!;
+  }
+
+  /** Runs a prepared op and returns all its outputs. */
+  executeList(op: number, handles: readonly Handle[]): TensorInfo[] {
+    return this.outputs(this.call(op, handles));
+  }
+
+  private call(op: number, handles: readonly Handle[]): number {
+    const { runtime, constants } = this;
+    if (handles.length > 16) runtime.reserve(handles.length, handles.length);
+    const { commands } = runtime;
+    for (let i = 0; i < handles.length; i++) commands[i] = handles[i]!;
+    const count = runtime.addon.execute(op, handles.length);
+    constants.release();
+    return count;
+  }
+
+  /** A tensor of another shape that shares the data of `info`: no copy, no new data id. */
+  alias(info: TensorInfo, shape: number[]): TensorInfo {
+    this.incRef(info.dataId);
+    return { dataId: info.dataId, shape, dtype: info.dtype };
+  }
+
+  /** Drops a kernel's intermediate result. */
+  disposeIntermediate(info: TensorInfo): void {
+    this.disposeData(info.dataId);
+  }
+
+  /** The data under another shape, for a tensor that is an alias. The last one is kept: loops ask for the same again. */
+  private view(data: TensorData, shape: number[]): Handle {
+    if (data.view !== 0 && util.arraysEqual(shape, data.viewShape)) return data.view;
+    if (data.view !== 0) this.runtime.addon.releaseTensor(data.view);
+    this.writeShape(shape);
+    data.view = this.runtime.addon.reshapeTensor(data.handle, shape.length);
+    data.viewShape = shape;
+    return data.view;
+  }
+
+  private upload(data: TensorData): Handle {
+    const { addon } = this.runtime;
+    this.writeShape(data.shape);
+    if (data.dtype === 'string') {
+      data.handle = addon.createStringTensor(data.shape.length, data.values as Uint8Array[]);
+    } else {
+      data.handle = addon.createTensor(toTFDataType(data.dtype), data.shape.length, this.uploadable(data));
+    }
+    data.values = null;
+    return data.handle;
+  }
+
+  private uploadable(data: TensorData): ArrayBufferView {
+    const { values, dtype } = data;
+    if (values === null) throw new TftrtError('TFTRT_TENSOR_DISPOSED', 'The tensor is disposed.');
+    if (
+      dtype === 'int32' ? values instanceof Int32Array : values instanceof Float32Array && dtype !== 'bool'
+    ) {
+      return values as ArrayBufferView;
+    }
+    if (dtype === 'bool' && values instanceof Uint8Array) return values;
+    return util.toTypedArray(
+      values as Float32Array,
+      dtype === 'complex64' ? 'float32' : dtype,
+    ) as ArrayBufferView;
+  }
+
+  private writeShape(shape: number[]): void {
+    const { commands } = this.runtime;
+    for (let i = 0; i < shape.length; i++) commands[i] = shape[i]!;
+  }
+
+  private find(dataId: DataId): TensorData | undefined {
+    if (dataId instanceof TensorData && dataId.live) return dataId;
+    return this.adopted.get(dataId);
+  }
+
+  /** tfjs counts a complex tensor as three data ids (itself, real and imaginary part); here it is one tensor. */
+  private count(data: TensorData, sign: 1 | -1): void {
+    this.dataIds += data.dtype === 'complex64' ? 3 * sign : sign;
+  }
+}
+
+function newValues(data: TensorData): Float32Array | Int32Array | Uint8Array {
+  const size = util.sizeFromShape(data.shape);
+  switch (data.dtype) {
+    case 'int32':
+      return new Int32Array(size);
+    case 'bool':
+      return new Uint8Array(size);
+    case 'complex64':
+      return new Float32Array(2 * size);
+    default:
+      return new Float32Array(size);
+  }
+}
+
+function copyOf(values: BackendValues): BackendValues {
+  return (values as Float32Array).slice();
+}

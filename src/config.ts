@@ -1,0 +1,118 @@
+import fs from 'node:fs';
+import { TftrtError } from './errors';
+import type { NativeRuntime } from './native';
+
+/** What `configure` takes. All of it concerns the whole process, and is fixed once the backend was used. */
+export interface Configuration {
+  /**
+   * `cpu`, `gpu`, or `gpu:N` for the N-th GPU that CUDA sees. Without it the environment variable TFTRT_DEVICE decides, and
+   * without that: the first GPU where the machine has one, else the CPU. A GPU that is there or asked for and cannot be used
+   * is an error, never a silent run on the CPU.
+   */
+  device?: string;
+  /** Share of a GPU's memory that TensorFlow's allocator may take, above 0 and at most 1. */
+  perProcessGpuMemoryFraction?: number;
+  /** Start small and let the allocator grow, instead of taking its share at the start. Default true. */
+  allowGrowth?: boolean;
+  /** Threads that one op may use. Default: as many as the machine has cores. */
+  intraOpParallelismThreads?: number;
+}
+
+const KNOWN: ReadonlySet<string> = new Set<keyof Configuration>([
+  'device',
+  'perProcessGpuMemoryFraction',
+  'allowGrowth',
+  'intraOpParallelismThreads',
+]);
+
+let chosen: Configuration = {};
+let started: NativeRuntime | undefined;
+
+/**
+ * Sets options of TensorFlow's devices; call it before the first use of the backend.
+ * Throws `TFTRT_ALREADY_CONFIGURED` after it, and `TFTRT_INVALID_ARGUMENT` for an unknown option or a wrong value.
+ */
+export function configure(configuration: Configuration): void {
+  if (started !== undefined) {
+    throw new TftrtError(
+      'TFTRT_ALREADY_CONFIGURED',
+      `configure(${JSON.stringify(configuration)}) comes too late: TensorFlow's devices (${started.deviceName}) were made at the ` +
+        'first use of the backend and last as long as the process. Call configure before any tensor is made.',
+    );
+  }
+  for (const key of Object.keys(configuration)) {
+    if (!KNOWN.has(key)) {
+      throw invalid(`configure has no option '${key}'`, `one of ${[...KNOWN].join(', ')}`);
+    }
+  }
+  const { device, perProcessGpuMemoryFraction: fraction, intraOpParallelismThreads: threads } = configuration;
+  if (device !== undefined) parseDevice(device, 'configure({device})');
+  if (fraction !== undefined && !(fraction > 0 && fraction <= 1)) {
+    throw invalid(`perProcessGpuMemoryFraction is ${fraction}`, 'a number above 0 and at most 1');
+  }
+  if (threads !== undefined && !(Number.isInteger(threads) && threads > 0)) {
+    throw invalid(`intraOpParallelismThreads is ${threads}`, 'a whole number above 0');
+  }
+  chosen = { ...chosen, ...configuration };
+}
+
+/** The options in force, with the device decided. */
+export function currentConfiguration(): Configuration {
+  const device = chosen.device ?? process.env.TFTRT_DEVICE;
+  if (device) {
+    parseDevice(device, chosen.device === undefined ? 'TFTRT_DEVICE' : 'configure({device})');
+    return { ...chosen, device };
+  }
+  return { ...chosen, device: hasNvidiaGpu() ? 'gpu' : 'cpu' };
+}
+
+/** Called once the devices are made: from here on `configure` is an error. Checks that a wanted GPU is in use. */
+export function freezeConfiguration(runtime: NativeRuntime): void {
+  const { device } = currentConfiguration();
+  if (device !== 'cpu' && !runtime.onGpu) {
+    throw new TftrtError(
+      'TFTRT_GPU_UNAVAILABLE',
+      `The device '${device}' cannot be used: TensorFlow found no usable GPU (missing CUDA libraries, driver or device). ` +
+        "To run on the CPU instead, set TFTRT_DEVICE=cpu or call configure({device: 'cpu'}).",
+    );
+  }
+  started = runtime;
+}
+
+/** The tensorflow.ConfigProto that makes the devices, as JSON. */
+export function toConfigProto(configuration: Configuration): Record<string, unknown> {
+  const gpu = parseDevice(configuration.device ?? 'cpu', 'device');
+  const threads = configuration.intraOpParallelismThreads;
+  return {
+    allowSoftPlacement: true,
+    ...(threads === undefined ? {} : { intraOpParallelismThreads: threads }),
+    ...(gpu === null
+      ? { deviceCount: { GPU: 0 } }
+      : {
+          gpuOptions: {
+            visibleDeviceList: String(gpu),
+            allowGrowth: configuration.allowGrowth ?? true,
+            ...(configuration.perProcessGpuMemoryFraction === undefined
+              ? {}
+              : { perProcessGpuMemoryFraction: configuration.perProcessGpuMemoryFraction }),
+          },
+        }),
+  };
+}
+
+/** The GPU's number, or null for the CPU. */
+function parseDevice(device: string, where: string): number | null {
+  if (device === 'cpu') return null;
+  const match = /^gpu(?::(\d+))?$/.exec(device);
+  if (match === null) throw invalid(`${where} is '${device}'`, "'cpu', 'gpu' or 'gpu:N'");
+  return Number(match[1] ?? 0);
+}
+
+/** Whether the NVIDIA driver shows a GPU to this process. */
+function hasNvidiaGpu(): boolean {
+  return fs.existsSync('/dev/nvidia0') || fs.existsSync('/proc/driver/nvidia/gpus');
+}
+
+function invalid(what: string, expected: string): TftrtError {
+  return new TftrtError('TFTRT_INVALID_ARGUMENT', `${what}; expected ${expected}.`);
+}

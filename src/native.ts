@@ -1,0 +1,158 @@
+import { type Configuration, currentConfiguration, freezeConfiguration, toConfigProto } from './config';
+import { DT } from './dtypes';
+import { TftrtError } from './errors';
+import { type LibraryLoader, loadTensorFlow } from './setup/load_tensorflow';
+import { addonFile } from './setup/paths';
+
+/** Integer name of a native object. 0 is none. */
+export type Handle = number;
+
+/**
+ * What the C++ addon exports (native/*_functions.cc, tensor.cc, eager.cc). Handles are integers; where a comment says
+ * "commands", numbers travel through the shared Int32Array. Functions throw TftrtError.
+ */
+export interface NativeAddon {
+  start(configProto: string, commands: Int32Array, errorClass: unknown): string;
+  attachCommands(commands: Int32Array): void;
+  devices(): DeviceInfo[];
+  deviceName(): string;
+  onDevice(dtype: number): boolean;
+  synchronize(): void;
+  stats(): NativeStats;
+
+  /** commands: dimensions. */
+  createTensor(dtype: number, rank: number, values: ArrayBufferView): Handle;
+  /** commands: dimensions. Copies on another thread; `values` must not change until then. */
+  createTensorAsync(dtype: number, rank: number, values: ArrayBufferView): Promise<Handle>;
+  /** commands: dimensions. */
+  createStringTensor(rank: number, values: Uint8Array[]): Handle;
+  /** The same memory under another shape. commands: dimensions. */
+  reshapeTensor(tensor: Handle, rank: number): Handle;
+  releaseTensor(tensor: Handle): void;
+  readTensor(tensor: Handle, destination: ArrayBufferView): void;
+  /** The tensor may be released before the promise settles. */
+  readTensorAsync(tensor: Handle, destination: ArrayBufferView): Promise<void>;
+  readStringTensor(tensor: Handle): Uint8Array[];
+  tensorOnDevice(tensor: Handle): boolean;
+
+  /** Takes a tensorflow.NodeDef in JSON; returns an id for `execute`. Ids are never released: intern them. */
+  prepareOp(nodeDef: string): number;
+  /** commands in: input handles; out: [handle, dtype, rank, dims…] of each output. Returns the number of outputs. */
+  execute(op: number, inputs: number): number;
+  /** tensorflow.OpDef in JSON, or undefined where TensorFlow has no such op. */
+  opDefinition(op: string): string | undefined;
+
+  createProgram(async: false, ...program: ProgramArguments): Handle;
+  createProgram(async: true, ...program: ProgramArguments): Promise<Handle>;
+  loadSavedModel(async: true, directory: string, tags: string[], configProto: string): Promise<Handle>;
+  loadSavedModel(async: false, directory: string, tags: string[], configProto: string): Handle;
+  /** The meta graphs' tags and signatures: an array of tensorflow.MetaGraphDef in JSON. */
+  readSavedModel(directory: string): string;
+  /** {signature name: tensorflow.SignatureDef} in JSON. */
+  programSignatures(program: Handle): string;
+  /** dtype of a tensor "node:index"; throws TFTRT_NOT_FOUND. */
+  programTensorType(program: Handle, tensor: string): number;
+  runProgramTargets(program: Handle, nodes: string[]): void;
+  releaseProgram(program: Handle): void;
+  /** Takes tensorflow.CallableOptions in JSON. */
+  createCallable(async: false, program: Handle, options: string): Handle;
+  createCallable(async: true, program: Handle, options: string): Promise<Handle>;
+  releaseCallable(callable: Handle): void;
+  /** As `execute`, for a whole graph, on the calling thread. */
+  runCallable(callable: Handle, inputs: number): number;
+  /** As `runCallable`, on another thread; resolves to [handle, dtype, rank, dims…] of each output. */
+  runCallableAsync(callable: Handle, inputs: number): Promise<Int32Array>;
+}
+
+/** GraphDef in JSON, ConfigProto in JSON, then the weights' names, dtypes, shapes and values. */
+export type ProgramArguments = [
+  graphDef: string,
+  configProto: string,
+  weightNames: string[],
+  weightDTypes: number[],
+  weightShapes: number[][],
+  weightValues: Array<ArrayBufferView | Uint8Array[]>,
+];
+
+export interface DeviceInfo {
+  /** TensorFlow's full name, `/job:localhost/replica:0/task:0/device:CPU:0` for one. */
+  readonly name: string;
+  readonly type: string;
+  readonly memoryLimitBytes: number;
+  /** Model, bus id and compute capability of a GPU; empty for the CPU. */
+  readonly description: string;
+}
+
+/** Live objects of this thread in the addon; figures of the device's allocator where it keeps any. */
+export interface NativeStats {
+  readonly tensors: number;
+  readonly tensorBytes: number;
+  readonly programs: number;
+  readonly callables: number;
+  readonly preparedOps: number;
+  readonly deviceBytesInUse?: number;
+  readonly devicePeakBytes?: number;
+  readonly deviceLimitBytes?: number;
+}
+
+/** The loaded addon, started with the process's configuration, and the buffer through which it is called. */
+export class NativeRuntime {
+  /** Handles and shapes travel through it; see `NativeAddon`. Replaced when it grows: do not keep it. */
+  commands = new Int32Array(4096);
+  readonly tensorFlowVersion: string;
+  /** ConfigProto of the devices; programs' sessions start from it. */
+  readonly configProto: Readonly<Record<string, unknown>>;
+  /** Where computations run, in TensorFlow's terms. */
+  readonly deviceName: string;
+  readonly onGpu: boolean;
+
+  constructor(
+    readonly addon: NativeAddon,
+    configuration: Configuration,
+  ) {
+    this.configProto = toConfigProto(configuration);
+    this.tensorFlowVersion = addon.start(JSON.stringify(this.configProto), this.commands, TftrtError);
+    this.deviceName = addon.deviceName();
+    this.onGpu = addon.onDevice(DT.FLOAT);
+  }
+
+  /** Makes room for a call with so many inputs and outputs. A tensor has at most 254 dimensions in TensorFlow. */
+  reserve(inputs: number, outputs: number): void {
+    const needed = Math.max(inputs, outputs * 257);
+    if (needed <= this.commands.length) return;
+    this.commands = new Int32Array(needed * 2);
+    this.addon.attachCommands(this.commands);
+  }
+}
+
+let runtime: NativeRuntime | undefined;
+
+/**
+ * The runtime of this thread, loaded and started by the first call. Throws one TftrtError that says what is missing; a
+ * later call tries again.
+ */
+export function nativeRuntime(): NativeRuntime {
+  if (runtime === undefined) {
+    const loader = loadAddonFile('tftrt_loader') as LibraryLoader;
+    loadTensorFlow(loader);
+    const addon = loadAddonFile('tftrt') as NativeAddon;
+    const configuration = currentConfiguration();
+    const started = new NativeRuntime(addon, configuration);
+    freezeConfiguration(started);
+    runtime = started;
+  }
+  return runtime;
+}
+
+function loadAddonFile(name: 'tftrt' | 'tftrt_loader'): unknown {
+  const file = addonFile(name);
+  try {
+    return require(file);
+  } catch (cause) {
+    throw new TftrtError(
+      'TFTRT_ADDON_LOAD',
+      `The addon ${file} cannot be loaded: ${(cause as Error).message}\nBuild it with \`npm run setup\`.`,
+      { cause },
+    );
+  }
+}
