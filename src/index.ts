@@ -1,7 +1,14 @@
+import { GraphModel } from '@tensorflow/tfjs-converter';
 import { registerTftrt } from './backend/register';
+import { registerFileRouter } from './io/file_router';
+import { hookGraphModel, registerGraphModelFlag } from './models/graph_model/hook';
 
 export { type Configuration, configure } from './config';
 export { TftrtError } from './errors';
-export { devices, type Stats, stats } from './info';
+export { type DeviceInfo, devices, type Stats, stats } from './info';
+export { loadSavedModel, type SavedModel, type SavedModelOptions } from './models/saved_model';
 
 registerTftrt();
+registerGraphModelFlag();
+hookGraphModel(GraphModel.prototype);
+registerFileRouter();

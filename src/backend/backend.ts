@@ -208,7 +208,7 @@ export class TftrtBackend extends KernelBackend {
   }
 
   /** The tensors that a native call left in `commands`. */
-  outputs(count: number, commands = this.runtime.commands): TensorInfo[] {
+  outputs(count: number, commands: Int32Array = this.runtime.commands): TensorInfo[] {
     const infos: TensorInfo[] = [];
     let position = 0;
     for (let i = 0; i < count; i++) {

@@ -1,0 +1,34 @@
+import { fileURLToPath } from 'node:url';
+import { io } from '@tensorflow/tfjs-core';
+import { FileSystemHandler } from './file_system';
+
+const SCHEME = 'file://';
+
+/** tfjs asks all routers, this one among them, whether another one claims a URL. */
+let asking = false;
+
+/**
+ * Lets tfjs load models from and save them to `file://` URLs. Steps aside for any other router that claims them, whether
+ * it was registered before or is later: tfjs takes two for an error.
+ */
+export function registerFileRouter(): void {
+  io.registerLoadRouter((url) => route(url, io.getLoadHandlers));
+  io.registerSaveRouter((url) => route(url, io.getSaveHandlers));
+}
+
+function route(url: string | string[], handlersOf: (url: string) => unknown[]): io.IOHandler {
+  const none = null as unknown as io.IOHandler; // what tfjs expects of a router that does not claim the URL
+  if (typeof url !== 'string' || !url.startsWith(SCHEME) || asking) return none;
+  asking = true;
+  try {
+    if (handlersOf(url).length > 0) return none;
+  } finally {
+    asking = false;
+  }
+  return new FileSystemHandler(pathOf(url));
+}
+
+/** `file:///absolute/path`, or `file://relative/path` as people write it for tfjs. */
+function pathOf(url: string): string {
+  return url.startsWith('file:///') ? fileURLToPath(url) : decodeURIComponent(url.slice(SCHEME.length));
+}

@@ -1,0 +1,85 @@
+import { backend, env, getBackend } from '@tensorflow/tfjs-core';
+import { TftrtBackend } from '../../backend/backend';
+import { BACKEND_NAME } from '../../backend/kernels/table';
+import { GraphModelPlan } from './plan';
+import { opsForJavaScript } from './support';
+import type { GraphModelInternals, ModelInputs } from './types';
+
+/** Whether graph models run as one callable; `tf.env().set('TFTRT_GRAPH_MODEL', false)` gives tfjs's executor back. */
+export const GRAPH_MODEL_FLAG = 'TFTRT_GRAPH_MODEL';
+
+const HOOKED = Symbol.for('tfjs-backend-tftrt.graphModelHooked');
+
+interface GraphModelPrototype {
+  execute(inputs: ModelInputs, outputs?: string | string[]): unknown;
+  executeAsync(inputs: ModelInputs, outputs?: string | string[]): Promise<unknown>;
+  dispose(): void;
+  [HOOKED]?: boolean;
+}
+
+/** A plan, or 'javascript' for a model that only tfjs's executor can run. */
+const plans = new WeakMap<GraphModelInternals, GraphModelPlan | 'javascript'>();
+
+/**
+ * Has `execute` and `executeAsync` of tfjs-converter's GraphModel (and so `predict` and `predictAsync`) run the whole graph
+ * in TensorFlow while `tftrt` is the active backend. Models that were loaded before, under another backend, too.
+ */
+export function hookGraphModel(prototype: object): void {
+  const hooked = prototype as GraphModelPrototype;
+  if (hooked[HOOKED]) return;
+  const { execute, executeAsync, dispose } = hooked;
+  hooked[HOOKED] = true;
+
+  hooked.execute = function (this: GraphModelInternals, inputs, outputs) {
+    const plan = planOf(this);
+    return plan === undefined ? execute.call(this as never, inputs, outputs) : plan.execute(inputs, outputs);
+  } as GraphModelPrototype['execute'];
+
+  hooked.executeAsync = async function (this: GraphModelInternals, inputs, outputs) {
+    const plan = planOf(this);
+    return plan === undefined
+      ? executeAsync.call(this as never, inputs, outputs)
+      : plan.executeAsync(inputs, outputs);
+  } as GraphModelPrototype['executeAsync'];
+
+  hooked.dispose = function (this: GraphModelInternals) {
+    const plan = plans.get(this);
+    if (plan instanceof GraphModelPlan) plan.dispose();
+    dispose.call(this as never);
+  } as GraphModelPrototype['dispose'];
+}
+
+function planOf(model: GraphModelInternals): GraphModelPlan | undefined {
+  if (getBackend() !== BACKEND_NAME) return undefined;
+  const known = plans.get(model);
+  if (known === undefined) return makePlan(model);
+  return known === 'javascript' || !wanted() ? undefined : known;
+}
+
+function makePlan(model: GraphModelInternals): GraphModelPlan | undefined {
+  const tftrt = backend();
+  if (model.executor === undefined || model.artifacts === undefined || !wanted()) return undefined;
+  // An unavailable backend throws its reason here.
+  if (!(tftrt instanceof TftrtBackend)) throw tftrt.memory();
+  const foreign = opsForJavaScript(model, tftrt.runtime);
+  if (foreign.length > 0) {
+    plans.set(model, 'javascript');
+    console.warn(
+      `tftrt: the model ${String(model.modelUrl)} has ops that TensorFlow does not know: ${foreign.join(', ')}. ` +
+        "It runs op by op in TensorFlow.js's own executor, which is slower.",
+    );
+    return undefined;
+  }
+  const plan = new GraphModelPlan(model, tftrt);
+  plans.set(model, plan);
+  return plan;
+}
+
+function wanted(): boolean {
+  return env().getBool(GRAPH_MODEL_FLAG) && !env().getBool('KEEP_INTERMEDIATE_TENSORS');
+}
+
+/** Registers the flag that turns the hook off. */
+export function registerGraphModelFlag(): void {
+  env().registerFlag(GRAPH_MODEL_FLAG, () => true);
+}

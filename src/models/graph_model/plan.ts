@@ -1,0 +1,193 @@
+import { engine, type NamedTensorMap, type Tensor, type TensorInfo } from '@tensorflow/tfjs-core';
+import type { TftrtBackend } from '../../backend/backend';
+import { toTFDataType } from '../../dtypes';
+import { TftrtError } from '../../errors';
+import { parseTensorName } from '../../program/graph_def';
+import { Program, type Weight } from '../../program/program';
+import { normalizeInputs } from './inputs';
+import { rewriteGraph } from './rewrite';
+import { mergeInitializer } from './tables';
+import type { ExecutorNode, GraphExecutor, GraphModelInternals, ModelInputs } from './types';
+
+/** A call of the model, checked and in TensorFlow's terms. */
+interface Call {
+  readonly feeds: string[];
+  readonly inputs: Tensor[];
+  /** Each once, and none that is fed. */
+  readonly fetches: string[];
+  /** For each requested output: the fetch or, as a negative number, the input (−1 is the first) that it is. */
+  readonly sources: number[];
+}
+
+/** A GraphModel as one Program. Made at the model's first use on the backend. */
+export class GraphModelPlan {
+  private program: Program | undefined;
+  private pending: Promise<Program> | undefined;
+  private disposed = false;
+  /** Sets of feeds and fetches that are known to be complete. */
+  private readonly checked = new Set<string>();
+
+  constructor(
+    private readonly model: GraphModelInternals,
+    private readonly backend: TftrtBackend,
+  ) {}
+
+  /** As GraphModel.execute, in one run. */
+  execute(inputs: ModelInputs, outputs?: string | string[]): Tensor | Tensor[] {
+    this.requireLive();
+    const call = this.prepare(inputs, outputs);
+    this.program ??= Program.fromGraph(...this.source());
+    const results = this.program.run(this.backend, call.feeds, call.inputs, call.fetches);
+    return this.toTensors(call, results);
+  }
+
+  /** As GraphModel.executeAsync, off the event loop. */
+  async executeAsync(inputs: ModelInputs, outputs?: string | string[]): Promise<Tensor | Tensor[]> {
+    this.requireLive();
+    const call = this.prepare(inputs, outputs);
+    // The caller may dispose of the inputs as soon as this function first waits.
+    const held = call.inputs.map((input) => input.clone());
+    for (const input of held) engine().keep(input);
+    try {
+      const program = this.program ?? (await this.programAsync());
+      const results = await program.runAsync(this.backend, call.feeds, held, call.fetches);
+      return this.toTensors({ ...call, inputs: held }, results);
+    } finally {
+      for (const input of held) input.dispose();
+    }
+  }
+
+  dispose(): void {
+    this.disposed = true;
+    this.program?.dispose();
+    this.program = undefined;
+  }
+
+  private async programAsync(): Promise<Program> {
+    this.pending ??= Program.fromGraphAsync(...this.source()).finally(() => {
+      this.pending = undefined;
+    });
+    const made = await this.pending;
+    if (this.disposed) made.dispose();
+    this.requireLive();
+    // A synchronous call may have made one meanwhile.
+    if (this.program !== undefined && this.program !== made) made.dispose();
+    else this.program = made;
+    return this.program;
+  }
+
+  /** The arguments of Program.fromGraph. */
+  private source(): Parameters<typeof Program.fromGraph> {
+    const { graph, initializers } = mergeInitializer(this.model);
+    const { runtime } = this.backend;
+    const rewritten = rewriteGraph(graph, { onGpu: runtime.onGpu });
+    return [runtime, this.label(), rewritten, this.weights(), initializers];
+  }
+
+  private weights(): Weight[] {
+    return Object.entries(this.executor.weightMap).flatMap(([name, [tensor]]) => {
+      if (tensor === undefined) return [];
+      const values = this.backend.hostValues(tensor) as Weight['values'];
+      return [{ name, dtype: toTFDataType(tensor.dtype), shape: tensor.shape, values }];
+    });
+  }
+
+  /** tfjs's own checks, in its order and with its messages. */
+  private prepare(inputs: ModelInputs, outputs: string | string[] | undefined): Call {
+    const { executor, model } = this;
+    const named: NamedTensorMap = executor.mapInputs(normalizeInputs(model, inputs));
+    executor.checkInputs(named);
+    executor.checkInputShapeAndType(named);
+    const requested = executor.mapOutputs(model.normalizeOutputs(outputs));
+    executor.checkOutputs(requested);
+
+    const feeds = Object.keys(named);
+    const tensors = Object.values(named);
+    tensors.forEach((tensor, i) => {
+      if (tensor.isDisposed) {
+        throw new TftrtError(
+          'TFTRT_TENSOR_DISPOSED',
+          `The input '${feeds[i]}' of ${this.label()} is a disposed tensor.`,
+        );
+      }
+    });
+    const feedNames = feeds.map(withIndex);
+    const fetches: string[] = [];
+    const sources = requested.map((name) => {
+      const full = withIndex(name);
+      const fed = feedNames.indexOf(full);
+      if (fed >= 0) return -1 - fed;
+      const known = fetches.indexOf(full);
+      return known >= 0 ? known : fetches.push(full) - 1;
+    });
+    this.requireComplete(feeds, requested);
+    return { feeds: feedNames, inputs: tensors, fetches, sources };
+  }
+
+  /** tfjs's error for outputs that need inputs which were not given. */
+  private requireComplete(feeds: string[], outputs: string[]): void {
+    const key = `${feeds.join('\n')}\n\n${outputs.join('\n')}`;
+    if (this.checked.has(key)) return;
+    const missing = missingInputs(this.executor, feeds, outputs);
+    if (missing.length > 0) {
+      throw new Error(
+        `Cannot compute the outputs [${outputs}] from the provided inputs [${feeds}]. Missing the following inputs: [${missing}]`,
+      );
+    }
+    this.checked.add(key);
+  }
+
+  private toTensors(call: Call, results: TensorInfo[]): Tensor | Tensor[] {
+    const tensors = results.map((info) => engine().makeTensorFromTensorInfo(info));
+    const used = new Set<Tensor>();
+    const requested = call.sources.map((source) => {
+      const tensor = source < 0 ? call.inputs[-1 - source]! : tensors[source]!;
+      if (source < 0 || used.has(tensor)) return tensor.clone();
+      used.add(tensor);
+      return tensor;
+    });
+    return requested.length > 1 ? requested : requested[0]!;
+  }
+
+  private get executor(): GraphExecutor {
+    return this.model.executor!;
+  }
+
+  private label(): string {
+    const { modelUrl } = this.model;
+    return typeof modelUrl === 'string' ? modelUrl : 'the graph model';
+  }
+
+  private requireLive(): void {
+    if (!this.disposed) return;
+    throw new TftrtError(
+      'TFTRT_MODEL_DISPOSED',
+      `The model ${this.label()} is disposed; load it again to use it.`,
+    );
+  }
+}
+
+function withIndex(name: string): string {
+  return parseTensorName(name).join(':');
+}
+
+/** Placeholders on the way to the outputs that are not fed. */
+function missingInputs(executor: GraphExecutor, feeds: string[], outputs: string[]): string[] {
+  const { nodes } = executor.graph;
+  const seen = new Set(feeds.map((name) => parseTensorName(name)[0]));
+  const missing: string[] = [];
+  const open: Array<ExecutorNode | undefined> = outputs.map((name) => nodes[parseTensorName(name)[0]]);
+  while (open.length > 0) {
+    const node = open.pop();
+    if (node === undefined || seen.has(node.name)) continue;
+    seen.add(node.name);
+    if (node.op === 'Placeholder' && !isResource(node)) missing.push(node.name);
+    open.push(...node.inputs);
+  }
+  return missing;
+}
+
+/** Tables come from the initializer graph, not from the caller. */
+function isResource(node: ExecutorNode): boolean {
+  return node.rawAttrs?.dtype?.type === 'DT_RESOURCE';
+}

@@ -1,0 +1,306 @@
+import fs from 'node:fs';
+import {
+  type DataType,
+  engine,
+  findBackend,
+  type InferenceModel,
+  type ModelPredictConfig,
+  type ModelTensorInfo,
+  type NamedTensorMap,
+  Tensor,
+  type TensorInfo,
+} from '@tensorflow/tfjs-core';
+import { TftrtBackend } from '../backend/backend';
+import { BACKEND_NAME } from '../backend/kernels/table';
+import { TftrtError } from '../errors';
+import { nativeRuntime } from '../native';
+import { fullTensorName } from '../program/graph_def';
+import { Program } from '../program/program';
+import { parseSignatures, type SavedModelSignature, type SignatureEndpoint } from './signature';
+
+export interface SavedModelOptions {
+  /** The tags of the meta graph; exactly these. Default `['serve']`. */
+  tags?: string[];
+  /** The signature to run. Default `serving_default`. */
+  signature?: string;
+}
+
+type Inputs = Tensor | Tensor[] | NamedTensorMap;
+type Outputs = Tensor | Tensor[] | NamedTensorMap;
+
+/**
+ * Loads a TensorFlow SavedModel, without conversion, off the event loop.
+ *
+ * Errors: `TFTRT_NOT_FOUND` for a folder, tags or signature that are not there (the message lists those that are),
+ * TensorFlow's own codes for a model that is broken.
+ */
+export async function loadSavedModel(
+  directory: string,
+  options: SavedModelOptions = {},
+): Promise<SavedModel> {
+  const { tags = ['serve'], signature = 'serving_default' } = options;
+  const runtime = nativeRuntime();
+  if (!fs.existsSync(directory)) {
+    throw new TftrtError(
+      'TFTRT_NOT_FOUND',
+      `There is no SavedModel at ${directory}: the folder does not exist.`,
+    );
+  }
+  let program: Program;
+  try {
+    program = await Program.fromSavedModel(runtime, directory, tags);
+  } catch (error) {
+    throw withAvailableTags(error, directory, tags);
+  }
+  const signatures = parseSignatures(program.signatures());
+  const found = signatures.get(signature);
+  if (found === undefined) {
+    program.dispose();
+    throw new TftrtError(
+      'TFTRT_NOT_FOUND',
+      `The SavedModel ${directory} has no signature '${signature}' under the tags [${tags}]; it has: ${[...signatures.keys()].join(', ') || 'none'}.`,
+    );
+  }
+  return new SavedModel(directory, program, found);
+}
+
+/** A signature of a SavedModel as one callable. Made by `loadSavedModel`. */
+export class SavedModel implements InferenceModel {
+  /** The signature's inputs, in alphabetical order of their names; unknown dimensions are −1. */
+  readonly inputs: ModelTensorInfo[];
+  /** The signature's outputs, in alphabetical order of their names. */
+  readonly outputs: ModelTensorInfo[];
+  private disposed = false;
+
+  /** @internal */
+  constructor(
+    private readonly directory: string,
+    private readonly program: Program,
+    private readonly signature: SavedModelSignature,
+  ) {
+    this.inputs = signature.inputs.map(toModelTensorInfo);
+    this.outputs = signature.outputs.map(toModelTensorInfo);
+  }
+
+  /** Output names of the signature → names of the graph's tensors. */
+  get outputNodeNames(): Record<string, string> {
+    return Object.fromEntries(this.signature.outputs.map(({ name, tensor }) => [name, tensor]));
+  }
+
+  /**
+   * Runs the signature. One tensor, or a list of them, binds to the inputs in alphabetical order of the names. Returns a
+   * map of outputs by name for a map of inputs; a list for a list; for one tensor the output, or a list if there are several.
+   */
+  predict(inputs: Inputs, _config?: ModelPredictConfig): Outputs {
+    const { outputs } = this.signature;
+    const results = this.run(
+      inputs,
+      outputs.map(({ tensor }) => tensor),
+    );
+    return shapeResult(inputs, outputs, results);
+  }
+
+  /** As `predict`, off the event loop. */
+  async predictAsync(inputs: Inputs, _config?: ModelPredictConfig): Promise<Outputs> {
+    const { outputs } = this.signature;
+    const results = await this.runAsync(
+      inputs,
+      outputs.map(({ tensor }) => tensor),
+    );
+    return shapeResult(inputs, outputs, results);
+  }
+
+  /** Runs to the given outputs: names of the signature, or of any tensor (`node` or `node:index`) of the graph. */
+  execute(inputs: Inputs, outputs: string | string[]): Tensor | Tensor[] {
+    const results = this.run(inputs, this.tensorNames(outputs));
+    return typeof outputs === 'string' ? results[0]! : results;
+  }
+
+  /** As `execute`, off the event loop. */
+  async executeAsync(inputs: Inputs, outputs: string | string[]): Promise<Tensor | Tensor[]> {
+    const results = await this.runAsync(inputs, this.tensorNames(outputs));
+    return typeof outputs === 'string' ? results[0]! : results;
+  }
+
+  /** Releases the model; runs in flight still finish. Using it afterwards throws `TFTRT_MODEL_DISPOSED`. */
+  dispose(): void {
+    this.disposed = true;
+    this.program.dispose();
+  }
+
+  private run(inputs: Inputs, fetches: string[]): Tensor[] {
+    const tensors = this.bind(inputs);
+    const unique = [...new Set(fetches)];
+    return toTensors(fetches, unique, this.program.run(theBackend(), this.feeds(), tensors, unique));
+  }
+
+  private async runAsync(inputs: Inputs, fetches: string[]): Promise<Tensor[]> {
+    const tensors = this.bind(inputs);
+    const unique = [...new Set(fetches)];
+    return toTensors(
+      fetches,
+      unique,
+      await this.program.runAsync(theBackend(), this.feeds(), tensors, unique),
+    );
+  }
+
+  private feeds(): string[] {
+    return this.signature.inputs.map(({ tensor }) => tensor);
+  }
+
+  private tensorNames(outputs: string | string[]): string[] {
+    const names = typeof outputs === 'string' ? [outputs] : outputs;
+    return names.map((name) => {
+      const output = this.signature.outputs.find((candidate) => candidate.name === name);
+      if (output !== undefined) return output.tensor;
+      try {
+        this.program.tensorType(name);
+      } catch (cause) {
+        if ((cause as TftrtError).code !== 'TFTRT_NOT_FOUND') throw cause;
+        throw new TftrtError(
+          'TFTRT_UNKNOWN_OUTPUT',
+          `The model ${this.directory} has no output or node '${name}'; the signature's outputs are: ${this.signature.outputs.map((output) => output.name).join(', ')}.`,
+          { cause },
+        );
+      }
+      return fullTensorName(name);
+    });
+  }
+
+  /** The tensors in the order of the signature's inputs, checked. */
+  private bind(inputs: Inputs): Tensor[] {
+    if (this.disposed) {
+      throw new TftrtError(
+        'TFTRT_MODEL_DISPOSED',
+        `The model ${this.directory} is disposed; load it again to use it.`,
+      );
+    }
+    const expected = this.signature.inputs;
+    const named =
+      inputs instanceof Tensor
+        ? this.byOrder([inputs])
+        : Array.isArray(inputs)
+          ? this.byOrder(inputs)
+          : inputs;
+    for (const name of Object.keys(named)) {
+      if (!expected.some((input) => input.name === name)) {
+        throw this.inputError(
+          'TFTRT_UNKNOWN_INPUT',
+          `has no input '${name}'; its inputs are: ${this.describeInputs()}`,
+        );
+      }
+    }
+    return expected.map((input) => {
+      const tensor = named[input.name];
+      if (tensor === undefined) {
+        throw this.inputError(
+          'TFTRT_MISSING_INPUT',
+          `needs the input '${input.name}'; its inputs are: ${this.describeInputs()}`,
+        );
+      }
+      this.checkTensor(input, tensor);
+      return tensor;
+    });
+  }
+
+  private byOrder(tensors: Tensor[]): NamedTensorMap {
+    const expected = this.signature.inputs;
+    if (tensors.length !== expected.length) {
+      throw this.inputError(
+        'TFTRT_MISSING_INPUT',
+        `has ${expected.length} inputs (${this.describeInputs()}), got ${tensors.length} tensors`,
+      );
+    }
+    return Object.fromEntries(expected.map(({ name }, i) => [name, tensors[i]!]));
+  }
+
+  private checkTensor({ name, dtype, shape }: SignatureEndpoint, tensor: Tensor): void {
+    if (!(tensor instanceof Tensor)) {
+      throw this.inputError(
+        'TFTRT_INVALID_INPUT',
+        `takes a Tensor for its input '${name}', got ${typeof tensor}`,
+      );
+    }
+    if (tensor.isDisposed) {
+      throw this.inputError('TFTRT_TENSOR_DISPOSED', `got a disposed tensor for its input '${name}'`);
+    }
+    if (tensor.dtype !== dtype) {
+      throw this.inputError(
+        'TFTRT_INVALID_INPUT',
+        `takes dtype ${dtype} for its input '${name}', got ${tensor.dtype}; cast it first`,
+      );
+    }
+    if (shape === null) return;
+    const fits =
+      shape.length === tensor.shape.length && shape.every((size, i) => size < 0 || size === tensor.shape[i]);
+    if (!fits) {
+      throw this.inputError(
+        'TFTRT_INVALID_INPUT',
+        `takes shape [${shape}] (−1: any size) for its input '${name}', got [${tensor.shape}]`,
+      );
+    }
+  }
+
+  private describeInputs(): string {
+    return (
+      this.signature.inputs
+        .map(({ name, dtype, shape }) => `${name}: ${dtype}[${shape ?? '…'}]`)
+        .join(', ') || 'none'
+    );
+  }
+
+  private inputError(code: string, what: string): TftrtError {
+    return new TftrtError(code, `The model ${this.directory} ${what}.`);
+  }
+}
+
+/** The backend's instance: its tensors are TensorFlow's, whatever backend is active. */
+function theBackend(): TftrtBackend {
+  const backend = findBackend(BACKEND_NAME);
+  if (!(backend instanceof TftrtBackend)) {
+    throw new TftrtError(
+      'TFTRT_NOT_STARTED',
+      "The backend 'tftrt' is not in use: call `await tf.setBackend('tftrt')` first.",
+    );
+  }
+  return backend;
+}
+
+function toTensors(fetches: string[], unique: string[], results: TensorInfo[]): Tensor[] {
+  const tensors = results.map((info) => engine().makeTensorFromTensorInfo(info));
+  const used = new Set<Tensor>();
+  return fetches.map((name) => {
+    const tensor = tensors[unique.indexOf(name)]!;
+    if (used.has(tensor)) return tensor.clone();
+    used.add(tensor);
+    return tensor;
+  });
+}
+
+function shapeResult(inputs: Inputs, outputs: SignatureEndpoint[], results: Tensor[]): Outputs {
+  if (Array.isArray(inputs)) return results;
+  if (inputs instanceof Tensor) return results.length === 1 ? results[0]! : results;
+  return Object.fromEntries(outputs.map(({ name }, i) => [name, results[i]!]));
+}
+
+function toModelTensorInfo({ name, tfDtype, dtype, shape }: SignatureEndpoint): ModelTensorInfo {
+  return { name, dtype: dtype as DataType, tfDtype, ...(shape === null ? {} : { shape }) };
+}
+
+/** TensorFlow does not say which tags a SavedModel has. */
+function withAvailableTags(error: unknown, directory: string, tags: string[]): unknown {
+  if (!(error instanceof TftrtError) || error.code !== 'TFTRT_NOT_FOUND') return error;
+  let metaGraphs: Array<{ metaInfoDef?: { tags?: string[] } }>;
+  try {
+    metaGraphs = JSON.parse(nativeRuntime().addon.readSavedModel(directory));
+  } catch {
+    return error; // there is no SavedModel to read: the first error says so
+  }
+  const available = metaGraphs.map(({ metaInfoDef }) => `[${metaInfoDef?.tags ?? []}]`);
+  if (available.includes(`[${tags}]`)) return error;
+  return new TftrtError(
+    'TFTRT_NOT_FOUND',
+    `The SavedModel ${directory} has nothing under the tags [${tags}]; it has: ${available.join(', ')}. Name one of them in the option \`tags\`.`,
+    { cause: error },
+  );
+}

@@ -1,0 +1,215 @@
+import type { TensorInfo } from '@tensorflow/tfjs-core';
+import type { TftrtBackend } from '../backend/backend';
+import { DT } from '../dtypes';
+import { TftrtError } from '../errors';
+import type { Handle, NativeRuntime, ProgramArguments } from '../native';
+import { fullTensorName, type GraphDef } from './graph_def';
+
+/** A constant's values, for a Const node of the graph with the same name that has none. */
+export interface Weight {
+  readonly name: string;
+  /** TensorFlow's number of the values' dtype; the node's dtype may be wider or narrower, see native/weights.h. */
+  readonly dtype: number;
+  readonly shape: number[];
+  readonly values: ArrayBufferView | Uint8Array[];
+}
+
+/** What an endpoint's values are narrowed from on the host, and so are not fetched to the device. */
+const NARROWED_ON_HOST: ReadonlySet<number> = new Set([DT.INT64, DT.UINT32, DT.UINT64]);
+
+/**
+ * A whole graph in a TensorFlow session, and the callables compiled from it: one for each set of feeds and fetches.
+ * Inputs and outputs stay in the device's memory.
+ */
+export class Program {
+  private readonly callables = new Map<string, Handle>();
+  private disposed = false;
+
+  private constructor(
+    private readonly runtime: NativeRuntime,
+    private readonly handle: Handle,
+    /** Says in errors which model it is. */
+    readonly label: string,
+  ) {}
+
+  /** Makes the session on this thread. `initializers`: nodes to run once, such as those that fill hash tables. */
+  static fromGraph(
+    runtime: NativeRuntime,
+    label: string,
+    graph: GraphDef,
+    weights: Weight[],
+    initializers: string[],
+  ): Program {
+    const handle = runtime.addon.createProgram(false, ...programArguments(runtime, graph, weights));
+    return new Program(runtime, handle, label).initialize(initializers);
+  }
+
+  /** As `fromGraph`, off the event loop. The weights' values must not change until then. */
+  static async fromGraphAsync(
+    runtime: NativeRuntime,
+    label: string,
+    graph: GraphDef,
+    weights: Weight[],
+    initializers: string[],
+  ): Promise<Program> {
+    const handle = await runtime.addon.createProgram(true, ...programArguments(runtime, graph, weights));
+    return new Program(runtime, handle, label).initialize(initializers);
+  }
+
+  /** Loads a SavedModel off the event loop. */
+  static async fromSavedModel(runtime: NativeRuntime, directory: string, tags: string[]): Promise<Program> {
+    const handle = await runtime.addon.loadSavedModel(
+      true,
+      directory,
+      tags,
+      JSON.stringify(sessionConfig(runtime)),
+    );
+    return new Program(runtime, handle, directory);
+  }
+
+  /** The signatures of a SavedModel: tensorflow.SignatureDef in JSON by name. */
+  signatures(): unknown {
+    return JSON.parse(this.runtime.addon.programSignatures(this.handle));
+  }
+
+  /** TensorFlow's dtype number of a tensor; throws `TFTRT_NOT_FOUND`. */
+  tensorType(name: string): number {
+    this.requireLive();
+    return this.runtime.addon.programTensorType(this.handle, fullTensorName(name));
+  }
+
+  /** Runs on this thread. `inputs` in the order of `feeds`; the outputs are in the order of `fetches`. */
+  run(backend: TftrtBackend, feeds: string[], inputs: TensorInfo[], fetches: string[]): TensorInfo[] {
+    const callable = this.callable(feeds, fetches);
+    const handles = inputs.map((input) => backend.handle(input));
+    this.passInputs(handles, fetches.length);
+    return backend.outputs(this.runtime.addon.runCallable(callable, handles.length));
+  }
+
+  /** As `run`, off the event loop: compiling, uploading, running. The inputs may be disposed of meanwhile. */
+  async runAsync(
+    backend: TftrtBackend,
+    feeds: string[],
+    inputs: TensorInfo[],
+    fetches: string[],
+  ): Promise<TensorInfo[]> {
+    // Take part in the ownership of the inputs until the native run holds them.
+    for (const input of inputs) backend.incRef(input.dataId);
+    let outputs: Promise<Int32Array>;
+    try {
+      const callable = await this.callableAsync(feeds, fetches);
+      const handles: Handle[] = [];
+      for (const input of inputs) handles.push(await backend.handleAsync(input));
+      this.requireLive();
+      this.passInputs(handles, fetches.length);
+      outputs = this.runtime.addon.runCallableAsync(callable, handles.length);
+    } finally {
+      for (const input of inputs) backend.disposeData(input.dataId);
+    }
+    return backend.outputs(fetches.length, await outputs);
+  }
+
+  /** Releases the session once runs in flight are done. */
+  dispose(): void {
+    if (this.disposed) return;
+    this.disposed = true;
+    for (const callable of this.callables.values()) this.runtime.addon.releaseCallable(callable);
+    this.callables.clear();
+    this.runtime.addon.releaseProgram(this.handle);
+  }
+
+  private initialize(initializers: string[]): Program {
+    try {
+      if (initializers.length > 0) this.runtime.addon.runProgramTargets(this.handle, initializers);
+    } catch (error) {
+      this.dispose();
+      throw error;
+    }
+    return this;
+  }
+
+  private passInputs(handles: Handle[], outputs: number): void {
+    this.runtime.reserve(handles.length, outputs);
+    const { commands } = this.runtime;
+    for (let i = 0; i < handles.length; i++) commands[i] = handles[i]!;
+  }
+
+  private callable(feeds: string[], fetches: string[]): Handle {
+    this.requireLive();
+    const key = callableKey(feeds, fetches);
+    let callable = this.callables.get(key);
+    if (callable === undefined) {
+      callable = this.runtime.addon.createCallable(false, this.handle, this.callableOptions(feeds, fetches));
+      this.callables.set(key, callable);
+    }
+    return callable;
+  }
+
+  private async callableAsync(feeds: string[], fetches: string[]): Promise<Handle> {
+    this.requireLive();
+    const key = callableKey(feeds, fetches);
+    const known = this.callables.get(key);
+    if (known !== undefined) return known;
+    const made = await this.runtime.addon.createCallable(
+      true,
+      this.handle,
+      this.callableOptions(feeds, fetches),
+    );
+    // Meanwhile another call may have compiled the same, or the model may have been disposed of.
+    const other = this.callables.get(key);
+    if (other !== undefined || this.disposed) this.runtime.addon.releaseCallable(made);
+    this.requireLive();
+    if (other !== undefined) return other;
+    this.callables.set(key, made);
+    return made;
+  }
+
+  /** tensorflow.CallableOptions in JSON: what lives on the device is fed and fetched there. */
+  private callableOptions(feeds: string[], fetches: string[]): string {
+    const { addon, deviceName, onGpu } = this.runtime;
+    const feed = feeds.map(fullTensorName);
+    const fetch = fetches.map(fullTensorName);
+    const onDevice = (name: string) => addon.onDevice(this.tensorType(name));
+    const devices = (names: string[]) => Object.fromEntries(names.map((name) => [name, deviceName]));
+    return JSON.stringify({
+      feed,
+      fetch,
+      ...(onGpu
+        ? {
+            feedDevices: devices(feed.filter(onDevice)),
+            fetchDevices: devices(
+              fetch.filter((name) => onDevice(name) && !NARROWED_ON_HOST.has(this.tensorType(name))),
+            ),
+          }
+        : {}),
+    });
+  }
+
+  private requireLive(): void {
+    if (!this.disposed) return;
+    throw new TftrtError(
+      'TFTRT_MODEL_DISPOSED',
+      `The model ${this.label} is disposed; load it again to use it.`,
+    );
+  }
+}
+
+function callableKey(feeds: string[], fetches: string[]): string {
+  return `${feeds.join('\n')}\n\n${fetches.join('\n')}`;
+}
+
+function programArguments(runtime: NativeRuntime, graph: GraphDef, weights: Weight[]): ProgramArguments {
+  return [
+    JSON.stringify(graph),
+    JSON.stringify(sessionConfig(runtime)),
+    weights.map(({ name }) => name),
+    weights.map(({ dtype }) => dtype),
+    weights.map(({ shape }) => shape),
+    weights.map(({ values }) => values),
+  ];
+}
+
+/** tensorflow.ConfigProto of a session. */
+function sessionConfig(runtime: NativeRuntime): Record<string, unknown> {
+  return { ...runtime.configProto };
+}

@@ -1,0 +1,118 @@
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { withLock } from './lock';
+import { packageRoot, type TensorFlowInstallation } from './paths';
+import { report, runStep } from './run_step';
+
+/** The addon's files, in `<build folder>/Release`. */
+const ADDONS = ['tftrt.node', 'tftrt_loader.node'];
+
+/** How to build: the plain addon goes to build/, one with a sanitizer to build-<its first letters>. */
+export interface AddonOptions {
+  readonly sanitize?: 'address';
+}
+
+/** The folder an addon is built in. */
+export function addonBuildDir({ sanitize }: AddonOptions = {}): string {
+  return path.join(packageRoot, sanitize ? 'build-asan' : 'build');
+}
+
+/** Builds the addon with CMake, unless what is there was built from the same sources in the same way. */
+export async function ensureAddon(
+  tensorflow: TensorFlowInstallation,
+  options: AddonOptions = {},
+): Promise<void> {
+  const buildDir = addonBuildDir(options);
+  const stampFile = path.join(buildDir, 'tftrt-stamp.json');
+  const configuration = hashOfConfiguration(tensorflow, options);
+  const stamp = { configuration, sources: hashOfSources() };
+  const isCurrent = () =>
+    isDeepStrictEqual(readStamp(stampFile), stamp) &&
+    ADDONS.every((file) => fs.existsSync(path.join(buildDir, 'Release', file)));
+
+  if (isCurrent()) return;
+  const lock = path.join(buildDir, 'tftrt.lock');
+  await withLock(
+    lock,
+    () => report('waiting for another process that is building the addon'),
+    async () => {
+      if (isCurrent()) return;
+      // CMake does not notice a TensorFlow or a checkout that moved: start anew.
+      if (readStamp(stampFile).configuration !== configuration) removeAllBut(buildDir, lock);
+      // Known before the build is done: after a compiler error, only what changed is compiled again.
+      fs.writeFileSync(stampFile, JSON.stringify({ configuration }));
+      // A file that includes TensorFlow's headers takes about 1 GB of memory to compile.
+      const compilers = Math.max(1, Math.min(os.availableParallelism(), Math.floor(os.totalmem() / 1.5e9)));
+      await runStep({
+        title: options.sanitize
+          ? `building the addon with the ${options.sanitize} sanitizer`
+          : 'building the addon',
+        usually: '1 to 3 minutes',
+        command: process.execPath,
+        args: [
+          require.resolve('cmake-js/bin/cmake-js', { paths: [packageRoot] }),
+          'build',
+          '--log-level=warn',
+          `--out=${buildDir}`,
+          `--parallel=${compilers}`,
+          `--CDTFTRT_TENSORFLOW_DIR=${tensorflow.directory}`,
+          `--CDTFTRT_SANITIZE=${options.sanitize ?? ''}`,
+        ],
+        cwd: packageRoot,
+        errorCode: 'TFTRT_SETUP_BUILD',
+        remedy: `If it is not clear what to do, remove ${buildDir} and run the same command again.`,
+      });
+      fs.writeFileSync(stampFile, JSON.stringify(stamp));
+    },
+  );
+}
+
+/** What makes the whole build folder useless when it changes. */
+function hashOfConfiguration(tensorflow: TensorFlowInstallation, options: AddonOptions): string {
+  const version = (name: string): string => require(`${name}/package.json`).version;
+  return hash([
+    packageRoot,
+    tensorflow.directory,
+    tensorflow.version,
+    options.sanitize,
+    process.versions.modules,
+    version('cmake-js'),
+    version('node-addon-api'),
+    process.env.CXX,
+    process.env.CXXFLAGS,
+  ]);
+}
+
+function hashOfSources(): string {
+  const files = ['CMakeLists.txt', ...['cmake', 'native'].flatMap(filesIn)];
+  return hash(files.map((file) => [file, fs.readFileSync(path.join(packageRoot, file), 'utf8')]));
+}
+
+function filesIn(folder: string): string[] {
+  return fs
+    .readdirSync(path.join(packageRoot, folder))
+    .sort()
+    .map((name) => path.join(folder, name));
+}
+
+function hash(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex');
+}
+
+function readStamp(file: string): { configuration?: string; sources?: string } {
+  try {
+    return JSON.parse(fs.readFileSync(file, 'utf8'));
+  } catch {
+    return {};
+  }
+}
+
+function removeAllBut(folder: string, kept: string): void {
+  for (const name of fs.readdirSync(folder)) {
+    const entry = path.join(folder, name);
+    if (entry !== kept) fs.rmSync(entry, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,79 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { TftrtError } from '../errors';
+import {
+  howToGetTensorFlow,
+  locateTensorFlow,
+  TENSORFLOW_VERSION,
+  type TensorFlowInstallation,
+} from './paths';
+
+/** What the small addon `tftrt_loader` exports (native/loader.cc). */
+export interface LibraryLoader {
+  /** Loads a shared library; returns the dynamic linker's complaint, or null. */
+  open(path: string): string | null;
+  /** The version that the loaded TensorFlow reports, or null when none is loaded. */
+  version(): string | null;
+}
+
+/**
+ * Loads TensorFlow's libraries into this process, so that the addon that is linked with them can be loaded next.
+ * Costs little when they are loaded already (another thread did it).
+ */
+export function loadTensorFlow(loader: LibraryLoader): TensorFlowInstallation {
+  const tensorflow = locateTensorFlow();
+  refuseOtherTensorFlow(tensorflow);
+  // libtensorflow_cc brings libtensorflow_framework itself, from the folder it is in. The two define some thousand
+  // symbols twice (registries, locks, counters); opened together, one definition serves both, as it does in Python.
+  const complaint = loader.open(tensorflow.libraries.cc);
+  if (complaint !== null) {
+    throw new TftrtError(
+      'TFTRT_TENSORFLOW_LOAD',
+      `TensorFlow's library ${tensorflow.libraries.cc} cannot be loaded: ${complaint}\n` +
+        `The file is damaged or does not fit this system (it needs x86-64 with AVX and glibc 2.17 or later). ${howToGetTensorFlow()}`,
+    );
+  }
+  refuseOtherTensorFlow(tensorflow);
+  const version = loader.version();
+  if (version !== TENSORFLOW_VERSION) {
+    throw new TftrtError(
+      'TFTRT_TENSORFLOW_VERSION',
+      `${tensorflow.libraries.cc} is TensorFlow ${version ?? 'of an unknown version'}, but ${TENSORFLOW_VERSION} is needed. ${howToGetTensorFlow()}`,
+    );
+  }
+  return tensorflow;
+}
+
+/**
+ * Two TensorFlows in one process share the name `libtensorflow_framework.so.2`, and the dynamic linker would give the
+ * second one the first one's library: a crash at best. (One way to get there is @tensorflow/tfjs-node.)
+ */
+function refuseOtherTensorFlow(tensorflow: TensorFlowInstallation): void {
+  const own = Object.values(tensorflow.libraries).map((file) => fs.realpathSync(file));
+  const isOther = (file: string) => !own.some((ours) => path.dirname(ours) === path.dirname(file));
+  const others = [...mappedTensorFlowLibraries(), ...librariesInPath()].filter(isOther);
+  if (others.length === 0) return;
+  throw new TftrtError(
+    'TFTRT_TENSORFLOW_CONFLICT',
+    'Another TensorFlow is loaded in this process, or would be found first, and two cannot be:\n' +
+      `${others.map((file) => `  found: ${file}\n`).join('')}  needed: ${tensorflow.libraries.cc}\n` +
+      'Use the package that loads it (@tensorflow/tfjs-node, for one) in another process, or remove its folder from LD_LIBRARY_PATH.',
+  );
+}
+
+/** The files of TensorFlow libraries that this process has in its memory. */
+function mappedTensorFlowLibraries(): string[] {
+  const files = fs
+    .readFileSync('/proc/self/maps', 'utf8')
+    .match(/\/.*\/libtensorflow(?:_cc|_framework)?\.so\S*$/gm);
+  return [...new Set(files)];
+}
+
+/** The files that the dynamic linker would take for a TensorFlow library before it looks beside libtensorflow_cc. */
+function librariesInPath(): string[] {
+  const folders = (process.env.LD_LIBRARY_PATH ?? '').split(path.delimiter).filter(Boolean);
+  return folders
+    .map((folder) => path.join(folder, 'libtensorflow_framework.so.2'))
+    .filter((file) => fs.existsSync(file))
+    .map((file) => fs.realpathSync(file));
+}

@@ -1,0 +1,127 @@
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { TftrtError } from '../errors';
+
+/** The one version of TensorFlow that the addon is built and tested with: the last release with TF-TRT. */
+export const TENSORFLOW_VERSION = '2.17.1';
+
+/** The folder of this package: it holds package.json, native/ and the built addon. */
+export const packageRoot = path.resolve(__dirname, '..', '..');
+
+/** The file of a built addon. TFTRT_ADDON_DIR names another build than the usual one, such as one with a sanitizer. */
+export function addonFile(name: 'tftrt' | 'tftrt_loader'): string {
+  return path.join(process.env.TFTRT_ADDON_DIR ?? path.join(packageRoot, 'build', 'Release'), `${name}.node`);
+}
+
+/** The folder for what is shared between checkouts and processes: libraries, downloaded models, engines. */
+export function cacheDir(): string {
+  const { TFTRT_CACHE_DIR: own, XDG_CACHE_HOME: shared } = process.env;
+  if (own) return path.resolve(own);
+  // The XDG rules say that a relative path is to be ignored.
+  return path.join(shared && path.isAbsolute(shared) ? shared : path.join(os.homedir(), '.cache'), 'tftrt');
+}
+
+/** Where an installation of TensorFlow has what this package uses. */
+export interface TensorFlowInstallation {
+  /** The folder that holds `tensorflow/` and, for a GPU, `nvidia/` and `tensorrt/` beside it. */
+  readonly home: string;
+  /** The `tensorflow` folder. */
+  readonly directory: string;
+  readonly libraries: { readonly framework: string; readonly cc: string };
+  readonly includeDir: string;
+  /** Null when the installation does not say it; the loaded library always does. */
+  readonly version: string | null;
+}
+
+/** Where TensorFlow should be, whether or not it is there. */
+export interface TensorFlowPlace {
+  readonly home: string;
+  readonly directory: string;
+  /** True when the environment variable TFTRT_TENSORFLOW names it, false for the folder in the cache. */
+  readonly chosenByUser: boolean;
+}
+
+/** The installation that TFTRT_TENSORFLOW names (a folder holding `tensorflow/`, or that folder), or the one in the cache. */
+export function tensorFlowPlace(): TensorFlowPlace {
+  const chosen = process.env.TFTRT_TENSORFLOW;
+  if (!chosen) {
+    const home = path.join(cacheDir(), `tensorflow-${TENSORFLOW_VERSION}`);
+    return { home, directory: path.join(home, 'tensorflow'), chosenByUser: false };
+  }
+  const folder = path.resolve(chosen);
+  const isPackageItself =
+    !fs.existsSync(path.join(folder, 'tensorflow')) &&
+    (path.basename(folder) === 'tensorflow' ||
+      fs.existsSync(path.join(folder, 'libtensorflow_framework.so.2')));
+  return isPackageItself
+    ? { home: path.dirname(folder), directory: folder, chosenByUser: true }
+    : { home: folder, directory: path.join(folder, 'tensorflow'), chosenByUser: true };
+}
+
+/**
+ * Finds TensorFlow's libraries, and for `build` its headers too. Throws one error that lists each missing file
+ * (`TFTRT_TENSORFLOW_MISSING`) or names the version found (`TFTRT_TENSORFLOW_VERSION`).
+ */
+export function locateTensorFlow(need: 'run' | 'build' = 'run'): TensorFlowInstallation {
+  const place = tensorFlowPlace();
+  const inside = (...names: string[]) => path.join(place.directory, ...names);
+  const libraries = {
+    framework: inside('libtensorflow_framework.so.2'),
+    cc: inside('libtensorflow_cc.so.2'),
+  };
+  const includeDir = inside('include');
+  const files = Object.values(libraries);
+  if (need === 'build') {
+    files.push(inside('include', 'tensorflow', 'core', 'public', 'version.h'));
+    files.push(inside('include', 'third_party', 'gpus', 'cuda', 'include', 'cuda.h'));
+  }
+  const missing = files.filter((file) => !fs.existsSync(file));
+  const source = place.chosenByUser ? 'named by TFTRT_TENSORFLOW' : 'the default place';
+  if (missing.length > 0) {
+    throw new TftrtError(
+      'TFTRT_TENSORFLOW_MISSING',
+      `TensorFlow ${TENSORFLOW_VERSION} is absent or incomplete in ${place.home} (${source}).\n` +
+        `${missing.map((file) => `  missing: ${file}\n`).join('')}${howToGetTensorFlow()}`,
+    );
+  }
+  const version = installedVersion(place);
+  if (version !== null && version !== TENSORFLOW_VERSION) {
+    throw new TftrtError(
+      'TFTRT_TENSORFLOW_VERSION',
+      `TensorFlow ${version} was found in ${place.home} (${source}), but ${TENSORFLOW_VERSION} is needed: ` +
+        `the addon uses TensorFlow's C++ interface, which differs between versions.\n${howToGetTensorFlow()}`,
+    );
+  }
+  return { home: place.home, directory: place.directory, libraries, includeDir, version };
+}
+
+/** The sentence that ends every error about TensorFlow's libraries. */
+export function howToGetTensorFlow(): string {
+  const how = `set TFTRT_TENSORFLOW to an existing installation of TensorFlow ${TENSORFLOW_VERSION} (the site-packages folder that holds tensorflow/)`;
+  return process.env.TFTRT_TENSORFLOW
+    ? `To mend it, ${how}, or unset it and run \`npm run setup\`.`
+    : `To get it, run \`npm run setup\` in ${packageRoot}, or ${how}.`;
+}
+
+/** The version that an installation claims: by its headers, or by the folder that pip keeps beside it. */
+function installedVersion(place: TensorFlowPlace): string | null {
+  try {
+    const header = path.join(place.directory, 'include', 'tensorflow', 'core', 'public', 'version.h');
+    const text = fs.readFileSync(header, 'utf8');
+    const parts = ['MAJOR', 'MINOR', 'PATCH'].map(
+      (part) => text.match(`#define TF_${part}_VERSION (\\d+)`)?.[1],
+    );
+    if (parts.every(Boolean)) return parts.join('.');
+  } catch {
+    // No headers: enough to run, and pip's folder may say the version.
+  }
+  try {
+    const versions = fs
+      .readdirSync(place.home)
+      .map((name) => /^tensorflow(?:_cpu|_gpu)?-(\d.*)\.dist-info$/.exec(name)?.[1]);
+    return versions.find((version) => version !== undefined) ?? null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,33 @@
+import { TftrtError } from '../errors';
+import { locateTensorFlow, TENSORFLOW_VERSION, type TensorFlowInstallation, tensorFlowPlace } from './paths';
+import { installWithPip } from './pip';
+
+/**
+ * Brings TensorFlow's libraries and headers into the cache, unless they are there or TFTRT_TENSORFLOW names an
+ * installation of the user's (which is used as it is, or refused).
+ */
+export async function ensureTensorFlow(): Promise<TensorFlowInstallation> {
+  const place = tensorFlowPlace();
+  if (!place.chosenByUser) {
+    await installWithPip({
+      requirement: `tensorflow==${TENSORFLOW_VERSION}`,
+      folder: place.home,
+      title: `installing TensorFlow ${TENSORFLOW_VERSION} into ${place.home}: 600 MB to download, 1.7 GB on disk`,
+      usually: '1 to 5 minutes',
+      // Only the C++ libraries and headers are used, so the machine's Python may be of any version.
+      options: ['--only-binary=:all:', '--python-version', '3.11', '--platform', 'manylinux2014_x86_64'],
+      isWhole,
+    });
+  }
+  return locateTensorFlow('build');
+}
+
+function isWhole(): boolean {
+  try {
+    locateTensorFlow('build');
+    return true;
+  } catch (error) {
+    if (error instanceof TftrtError) return false;
+    throw error;
+  }
+}
