@@ -16,10 +16,9 @@ namespace {
 constexpr int kMaxOutputs = 1024;
 
 // Argument: a tensorflow.NodeDef in JSON (op, attr and, if wanted, device). Returns the op's id for `execute`.
-napi_value PrepareOp(napi_env env, EnvState& state, napi_callback_info info) {
-  Arguments<1> arguments(env, info);
+Napi::Value PrepareOp(EnvState& state, const Napi::CallbackInfo& info) {
   tf::NodeDef node;
-  ParseJson(GetString(env, arguments[0]), &node, "an op");
+  ParseJson(info[0].As<Napi::String>(), &node, "an op");
   const tf::OpDef* definition = nullptr;
   ThrowIfError(tf::OpRegistry::Global()->LookUpOpDef(node.op(), &definition), "op");
   PreparedOp op{node.op(), node.device(), tf::AttrBuilder(node.op().c_str())};
@@ -30,7 +29,7 @@ napi_value PrepareOp(napi_env env, EnvState& state, napi_callback_info info) {
     op.attributes.Set(name, value);
   }
   state.ops.push_back(std::move(op));
-  return ToJs(env, static_cast<int32_t>(state.ops.size() - 1));
+  return Napi::Number::New(info.Env(), state.ops.size() - 1);
 }
 
 // Arguments: op id, number of inputs, whose handles are in the command buffer. Writes [handle, dtype, rank, dims...] of
@@ -70,11 +69,11 @@ napi_value Execute(napi_env env, EnvState& state, napi_callback_info info) {
 }
 
 // The op's definition (tensorflow.OpDef in JSON), or undefined where TensorFlow has no such op.
-napi_value OpDefinition(napi_env env, EnvState&, napi_callback_info info) {
-  Arguments<1> arguments(env, info);
+Napi::Value OpDefinition(EnvState&, const Napi::CallbackInfo& info) {
   const tf::OpDef* definition = nullptr;
-  if (!tf::OpRegistry::Global()->LookUpOpDef(GetString(env, arguments[0]), &definition).ok()) return Undefined(env);
-  return ToJs(env, ToJson(*definition));
+  const std::string name = info[0].As<Napi::String>();
+  if (!tf::OpRegistry::Global()->LookUpOpDef(name, &definition).ok()) return info.Env().Undefined();
+  return Napi::String::New(info.Env(), ToJson(*definition));
 }
 
 }  // namespace

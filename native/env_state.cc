@@ -15,6 +15,8 @@ Error ToTftrtError(const std::exception_ptr& failure) {
     std::rethrow_exception(failure);
   } catch (const Error& error) {
     return error;
+  } catch (const Napi::Error& error) {
+    return Error("TFTRT_INVALID_ARGUMENT", absl::StrCat("wrong argument in a call of the addon: ", error.Message()));
   } catch (const std::bad_alloc&) {
     return Error("TFTRT_RESOURCE_EXHAUSTED", "out of host memory");
   } catch (const std::exception& error) {
@@ -61,34 +63,21 @@ Runtime& EnvState::runtime() const {
   return *runtime_;
 }
 
-void EnvState::AttachCommands(napi_env env, napi_value int32_array) {
-  const TypedArray array = GetTypedArray(env, int32_array);
-  if (array.type != napi_int32_array) throw Error("TFTRT_INVALID_ARGUMENT", "the command buffer must be an Int32Array");
-  if (commands_ref_ != nullptr) napi_delete_reference(env, commands_ref_);
-  Check(env, napi_create_reference(env, int32_array, 1, &commands_ref_));
-  commands_ = static_cast<int32_t*>(array.data);
-  commands_length_ = array.length;
+void EnvState::AttachCommands(Napi::Int32Array array) {
+  commands_ = array.Data();
+  commands_length_ = array.ElementLength();
+  commands_reference_ = Napi::Persistent(array);
 }
 
-void EnvState::SetErrorClass(napi_env env, napi_value constructor) {
-  if (error_class_ != nullptr) napi_delete_reference(env, error_class_);
-  Check(env, napi_create_reference(env, constructor, 1, &error_class_));
-}
+void EnvState::SetErrorClass(Napi::Function constructor) { error_class_ = Napi::Persistent(constructor); }
 
-napi_value EnvState::MakeError(napi_env env, const Error& failure) {
-  napi_value code, message, error;
-  Check(env, napi_create_string_utf8(env, failure.code().data(), failure.code().size(), &code));
-  const std::string text = failure.what();
-  Check(env, napi_create_string_utf8(env, text.data(), text.size(), &message));
-  if (error_class_ == nullptr) {
-    Check(env, napi_create_error(env, code, message, &error));
-    return error;
-  }
-  napi_value constructor;
-  Check(env, napi_get_reference_value(env, error_class_, &constructor));
-  napi_value arguments[] = {code, message};
-  Check(env, napi_new_instance(env, constructor, 2, arguments, &error));
-  return error;
+Napi::Value EnvState::MakeError(napi_env env, const Error& failure) {
+  const Napi::String code = Napi::String::New(env, failure.code());
+  const Napi::String message = Napi::String::New(env, failure.what());
+  if (!error_class_.IsEmpty()) return error_class_.New({code, message});
+  Napi::Error error = Napi::Error::New(env, message.Utf8Value());
+  error.Set("code", code);
+  return error.Value();
 }
 
 int32_t EnvState::AddTensor(HandlePtr handle) {

@@ -2,8 +2,7 @@
 // behind integer handles, the command buffer it shares with JavaScript, and its jobs on other threads.
 #pragma once
 
-#define NAPI_VERSION 9
-#include <node_api.h>
+#include <napi.h>
 
 #include <condition_variable>
 #include <functional>
@@ -56,13 +55,13 @@ class EnvState {
   void set_runtime(Runtime* runtime) { runtime_ = runtime; }
 
   // The Int32Array through which handles and shapes travel without making JavaScript objects.
-  void AttachCommands(napi_env env, napi_value int32_array);
+  void AttachCommands(Napi::Int32Array array);
   int32_t* commands() const { return commands_; }
   size_t commands_length() const { return commands_length_; }
 
-  void SetErrorClass(napi_env env, napi_value constructor);
+  void SetErrorClass(Napi::Function constructor);
   // Throws `failure` in JavaScript as a TftrtError (or makes the value to reject with).
-  napi_value MakeError(napi_env env, const Error& failure);
+  Napi::Value MakeError(napi_env env, const Error& failure);
 
   // Puts the handle into the table and writes [handle, dtype, rank, dims...] at `position`; returns the next position.
   size_t Publish(HandlePtr handle, int32_t* out, size_t position, size_t capacity);
@@ -95,8 +94,8 @@ class EnvState {
   Runtime* runtime_ = nullptr;
   int32_t* commands_ = nullptr;
   size_t commands_length_ = 0;
-  napi_ref commands_ref_ = nullptr;
-  napi_ref error_class_ = nullptr;
+  Napi::Reference<Napi::Int32Array> commands_reference_;
+  Napi::FunctionReference error_class_;
   std::unique_ptr<tensorflow::EagerOperation> eager_operation_;
 
   napi_env env_;
@@ -107,13 +106,26 @@ class EnvState {
   size_t working_ = 0;  // jobs on other threads; guarded by mutex_
 };
 
-// Wraps an entry point: exceptions become JavaScript exceptions.
-using Entry = napi_value (*)(napi_env, EnvState&, napi_callback_info);
 void ThrowInJs(napi_env env, std::exception_ptr failure);
-template <Entry function>
+
+// Wraps an entry point: exceptions become JavaScript exceptions. The functions of the hot path (tensors, ops, runs) speak
+// Node-API itself; the others use node-addon-api's classes.
+using HotEntry = napi_value (*)(napi_env, EnvState&, napi_callback_info);
+template <HotEntry function>
 napi_value Guarded(napi_env env, napi_callback_info info) {
   try {
     return function(env, EnvState::From(env), info);
+  } catch (...) {
+    ThrowInJs(env, std::current_exception());
+    return nullptr;
+  }
+}
+
+using Entry = Napi::Value (*)(EnvState&, const Napi::CallbackInfo&);
+template <Entry function>
+napi_value Guarded(napi_env env, napi_callback_info info) {
+  try {
+    return function(EnvState::From(env), Napi::CallbackInfo(env, info));
   } catch (...) {
     ThrowInJs(env, std::current_exception());
     return nullptr;

@@ -1,8 +1,7 @@
-// Small helpers over Node-API: checked calls, typed arguments.
+// Small helpers for the functions that speak Node-API itself: checked calls, typed arguments.
 #pragma once
 
-#define NAPI_VERSION 9
-#include <node_api.h>
+#include <napi.h>
 
 #include <cstdint>
 #include <string>
@@ -74,29 +73,9 @@ inline int32_t GetInt(napi_env env, napi_value value) {
   return number;
 }
 
-inline bool GetBool(napi_env env, napi_value value) {
-  bool flag;
-  Check(env, napi_get_value_bool(env, value, &flag));
-  return flag;
-}
-
-inline std::string GetString(napi_env env, napi_value value) {
-  size_t length;
-  Check(env, napi_get_value_string_utf8(env, value, nullptr, 0, &length));
-  std::string text(length, '\0');
-  Check(env, napi_get_value_string_utf8(env, value, text.data(), length + 1, &length));
-  return text;
-}
-
 inline napi_value ToJs(napi_env env, int32_t number) {
   napi_value value;
   Check(env, napi_create_int32(env, number, &value));
-  return value;
-}
-
-inline napi_value ToJs(napi_env env, double number) {
-  napi_value value;
-  Check(env, napi_create_double(env, number, &value));
   return value;
 }
 
@@ -136,20 +115,6 @@ inline napi_value GetElement(napi_env env, napi_value array, uint32_t index) {
   napi_value value;
   Check(env, napi_get_element(env, array, index, &value));
   return value;
-}
-
-inline napi_value GetProperty(napi_env env, napi_value object, const char* name) {
-  napi_value value;
-  Check(env, napi_get_named_property(env, object, name, &value));
-  return value;
-}
-
-inline std::vector<std::string> GetStrings(napi_env env, napi_value array) {
-  std::vector<std::string> strings;
-  const uint32_t length = GetLength(env, array);
-  strings.reserve(length);
-  for (uint32_t i = 0; i < length; ++i) strings.push_back(GetString(env, GetElement(env, array, i)));
-  return strings;
 }
 
 }  // namespace tftrt

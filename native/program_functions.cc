@@ -38,67 +38,76 @@ std::unique_ptr<MakeJob<T>> NewMakeJob(SlotTable<std::shared_ptr<T>>& table, std
 }
 
 // Runs the job here and now, or starts it on another thread and returns its promise.
-napi_value RunJob(napi_env env, EnvState& state, bool async, std::unique_ptr<Job> job) {
-  if (async) return state.Start(env, std::move(job));
+Napi::Value RunJob(const Napi::CallbackInfo& info, EnvState& state, bool async, std::unique_ptr<Job> job) {
+  if (async) return Napi::Value(info.Env(), state.Start(info.Env(), std::move(job)));
   job->Work();
-  return job->Finish(env);
+  return Napi::Value(info.Env(), job->Finish(info.Env()));
+}
+
+std::vector<std::string> ToStrings(const Napi::Array& array) {
+  std::vector<std::string> strings;
+  for (uint32_t i = 0; i < array.Length(); ++i) strings.push_back(array.Get(i).As<Napi::String>());
+  return strings;
+}
+
+// The values stay JavaScript's: they must live, unchanged, until the weight is used.
+Weight ToWeight(int32_t dtype, const Napi::Array& shape, const Napi::Value& values) {
+  Weight weight;
+  weight.dtype = static_cast<tf::DataType>(dtype);
+  for (uint32_t i = 0; i < shape.Length(); ++i) weight.shape.push_back(shape.Get(i).As<Napi::Number>().Int64Value());
+  if (weight.dtype == tf::DT_STRING) {
+    const Napi::Array strings = values.As<Napi::Array>();
+    for (uint32_t i = 0; i < strings.Length(); ++i) {
+      const Napi::Uint8Array bytes = strings.Get(i).As<Napi::Uint8Array>();
+      weight.strings.emplace_back(reinterpret_cast<const char*>(bytes.Data()), bytes.ByteLength());
+    }
+  } else {
+    const TypedArray array = GetTypedArray(values.Env(), values);
+    weight.data = array.data;
+    weight.bytes = array.byte_length;
+  }
+  return weight;
 }
 
 // Arguments: async, GraphDef in JSON, ConfigProto in JSON, then four arrays of equal length that describe the weights:
 // names, dtypes, shapes (arrays of numbers), values (a typed array, or an array of Uint8Arrays for strings).
-napi_value CreateProgram(napi_env env, EnvState& state, napi_callback_info info) {
-  Arguments<7> arguments(env, info);
+Napi::Value CreateProgram(EnvState& state, const Napi::CallbackInfo& info) {
   state.runtime();
-  const bool async = GetBool(env, arguments[0]);
-  std::string graph_json = GetString(env, arguments[1]);
-  const tf::ConfigProto config = ParseConfig(GetString(env, arguments[2]));
-  const std::vector<std::string> names = GetStrings(env, arguments[3]);
+  const tf::ConfigProto config = ParseConfig(info[2].As<Napi::String>());
+  const std::vector<std::string> names = ToStrings(info[3].As<Napi::Array>());
+  const Napi::Array dtypes = info[4].As<Napi::Array>();
+  const Napi::Array shapes = info[5].As<Napi::Array>();
+  const Napi::Array values = info[6].As<Napi::Array>();
   auto weights = std::make_shared<std::unordered_map<std::string, Weight>>();
   for (uint32_t i = 0; i < names.size(); ++i) {
-    Weight weight;
-    weight.dtype = static_cast<tf::DataType>(GetInt(env, GetElement(env, arguments[4], i)));
-    napi_value shape = GetElement(env, arguments[5], i);
-    for (uint32_t d = 0; d < GetLength(env, shape); ++d) weight.shape.push_back(GetInt(env, GetElement(env, shape, d)));
-    napi_value values = GetElement(env, arguments[6], i);
-    if (weight.dtype == tf::DT_STRING) {
-      for (uint32_t s = 0; s < GetLength(env, values); ++s) {
-        const TypedArray bytes = GetTypedArray(env, GetElement(env, values, s));
-        weight.strings.emplace_back(static_cast<const char*>(bytes.data), bytes.byte_length);
-      }
-    } else {
-      const TypedArray array = GetTypedArray(env, values);
-      weight.data = array.data;
-      weight.bytes = array.byte_length;
-    }
-    (*weights)[names[i]] = std::move(weight);
+    (*weights)[names[i]] = ToWeight(dtypes.Get(i).As<Napi::Number>(), shapes.Get(i).As<Napi::Array>(), values.Get(i));
   }
-  auto job = NewMakeJob<Program>(state.programs, [graph_json = std::move(graph_json), config, weights] {
+  auto job = NewMakeJob<Program>(state.programs, [json = info[1].As<Napi::String>().Utf8Value(), config, weights] {
     tf::GraphDef graph;
-    ParseJson(graph_json, &graph, "the model's graph");
+    ParseJson(json, &graph, "the model's graph");
     SetWeights(*weights, &graph);
     return Program::FromGraph(std::move(graph), config);
   });
-  job->Keep(env, arguments[6]);
-  if (!async) return RunJob(env, state, false, std::move(job));
-  return state.Start(env, std::move(job));
+  const bool async = info[0].As<Napi::Boolean>();
+  if (async) job->Keep(info.Env(), values);
+  return RunJob(info, state, async, std::move(job));
 }
 
 // Arguments: async, directory, array of tags, ConfigProto in JSON.
-napi_value LoadSavedModelProgram(napi_env env, EnvState& state, napi_callback_info info) {
-  Arguments<4> arguments(env, info);
+Napi::Value LoadSavedModelProgram(EnvState& state, const Napi::CallbackInfo& info) {
   state.runtime();
   auto job = NewMakeJob<Program>(
-      state.programs, [directory = GetString(env, arguments[1]), tags = GetStrings(env, arguments[2]),
-                       config = ParseConfig(GetString(env, arguments[3]))] {
+      state.programs, [directory = info[1].As<Napi::String>().Utf8Value(), tags = ToStrings(info[2].As<Napi::Array>()),
+                       config = ParseConfig(info[3].As<Napi::String>())] {
         return Program::FromSavedModel(directory, tags, config);
       });
-  return RunJob(env, state, GetBool(env, arguments[0]), std::move(job));
+  return RunJob(info, state, info[0].As<Napi::Boolean>(), std::move(job));
 }
 
-// Argument: directory. Returns an array of [tags, signatures in JSON {name: SignatureDef}], one for each meta graph.
-napi_value ReadSavedModelMetaGraphs(napi_env env, EnvState&, napi_callback_info info) {
-  Arguments<1> arguments(env, info);
-  const std::string directory = GetString(env, arguments[0]);
+// Argument: directory. Returns the meta graphs, each with its tags and signatures only: an array of
+// tensorflow.MetaGraphDef in JSON.
+Napi::Value ReadSavedModelMetaGraphs(EnvState&, const Napi::CallbackInfo& info) {
+  const std::string directory = info[0].As<Napi::String>();
   tf::SavedModel model;
   ThrowIfError(tf::ReadSavedModel(directory, &model), absl::StrCat("reading the SavedModel ", directory));
   std::string json = "[";
@@ -108,49 +117,48 @@ napi_value ReadSavedModelMetaGraphs(napi_env env, EnvState&, napi_callback_info 
     *meta_graph.mutable_signature_def() = source.signature_def();
     absl::StrAppend(&json, json.size() > 1 ? "," : "", ToJson(meta_graph));
   }
-  return ToJs(env, json + "]");
+  return Napi::String::New(info.Env(), json + "]");
 }
 
-napi_value ProgramSignatures(napi_env env, EnvState& state, napi_callback_info info) {
-  Arguments<1> arguments(env, info);
-  return ToJs(env, state.programs.Get(GetInt(env, arguments[0]))->SignaturesJson());
+Program& GetProgram(EnvState& state, const Napi::Value& handle) {
+  return *state.programs.Get(handle.As<Napi::Number>().Int32Value());
+}
+
+// Argument: program. {name: tensorflow.SignatureDef} in JSON.
+Napi::Value ProgramSignatures(EnvState& state, const Napi::CallbackInfo& info) {
+  return Napi::String::New(info.Env(), GetProgram(state, info[0]).SignaturesJson());
 }
 
 // Arguments: program, tensor name ("node:index"). Returns the number of its dtype.
-napi_value ProgramTensorType(napi_env env, EnvState& state, napi_callback_info info) {
-  Arguments<2> arguments(env, info);
-  Program& program = *state.programs.Get(GetInt(env, arguments[0]));
-  return ToJs(env, static_cast<int32_t>(program.TypeOf(GetString(env, arguments[1]))));
+Napi::Value ProgramTensorType(EnvState& state, const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), GetProgram(state, info[0]).TypeOf(info[1].As<Napi::String>()));
 }
 
 // Arguments: program, array of node names.
-napi_value RunProgramTargets(napi_env env, EnvState& state, napi_callback_info info) {
-  Arguments<2> arguments(env, info);
-  state.programs.Get(GetInt(env, arguments[0]))->RunTargets(GetStrings(env, arguments[1]));
-  return nullptr;
+Napi::Value RunProgramTargets(EnvState& state, const Napi::CallbackInfo& info) {
+  GetProgram(state, info[0]).RunTargets(ToStrings(info[1].As<Napi::Array>()));
+  return info.Env().Undefined();
 }
 
-napi_value ReleaseProgram(napi_env env, EnvState& state, napi_callback_info info) {
-  Arguments<1> arguments(env, info);
-  state.programs.Remove(GetInt(env, arguments[0]));
-  return nullptr;
+// Argument: program. Its callables, and runs in flight, keep the session until they are done.
+Napi::Value ReleaseProgram(EnvState& state, const Napi::CallbackInfo& info) {
+  state.programs.Remove(info[0].As<Napi::Number>().Int32Value());
+  return info.Env().Undefined();
 }
 
 // Arguments: async, program, CallableOptions in JSON.
-napi_value CreateCallable(napi_env env, EnvState& state, napi_callback_info info) {
-  Arguments<3> arguments(env, info);
-  std::shared_ptr<Program> program = state.programs.Get(GetInt(env, arguments[1]));
+Napi::Value CreateCallable(EnvState& state, const Napi::CallbackInfo& info) {
+  std::shared_ptr<Program> program = state.programs.Get(info[1].As<Napi::Number>().Int32Value());
   tf::CallableOptions options;
-  ParseJson(GetString(env, arguments[2]), &options, "the callable's options");
+  ParseJson(info[2].As<Napi::String>(), &options, "the callable's options");
   auto job = NewMakeJob<Callable>(state.callables,
                                   [program, options] { return std::make_shared<Callable>(program, options); });
-  return RunJob(env, state, GetBool(env, arguments[0]), std::move(job));
+  return RunJob(info, state, info[0].As<Napi::Boolean>(), std::move(job));
 }
 
-napi_value ReleaseCallable(napi_env env, EnvState& state, napi_callback_info info) {
-  Arguments<1> arguments(env, info);
-  state.callables.Remove(GetInt(env, arguments[0]));
-  return nullptr;
+Napi::Value ReleaseCallable(EnvState& state, const Napi::CallbackInfo& info) {
+  state.callables.Remove(info[0].As<Napi::Number>().Int32Value());
+  return info.Env().Undefined();
 }
 
 void RequireInputs(const EnvState& state, const Callable& callable, int inputs) {

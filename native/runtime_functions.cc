@@ -12,77 +12,64 @@ namespace tf = tensorflow;
 
 namespace {
 
-void Set(napi_env env, napi_value object, const char* name, napi_value value) {
-  Check(env, napi_set_named_property(env, object, name, value));
-}
-
-napi_value NewObject(napi_env env) {
-  napi_value object;
-  Check(env, napi_create_object(env, &object));
-  return object;
-}
-
-// Arguments: ConfigProto in JSON, command buffer (Int32Array), error class (constructor of (code, message)).
-napi_value Start(napi_env env, EnvState& state, napi_callback_info info) {
-  Arguments<3> arguments(env, info);
-  state.SetErrorClass(env, arguments[2]);
-  state.AttachCommands(env, arguments[1]);
-  state.set_runtime(&Runtime::Start(GetString(env, arguments[0])));
-  return ToJs(env, std::string(TF_Version()));
+// Arguments: ConfigProto in JSON, command buffer (Int32Array), error class (constructor of (code, message)). Returns
+// TensorFlow's version.
+Napi::Value Start(EnvState& state, const Napi::CallbackInfo& info) {
+  state.SetErrorClass(info[2].As<Napi::Function>());
+  state.AttachCommands(info[1].As<Napi::Int32Array>());
+  state.set_runtime(&Runtime::Start(info[0].As<Napi::String>()));
+  return Napi::String::New(info.Env(), TF_Version());
 }
 
 // Argument: the new, longer command buffer.
-napi_value AttachCommands(napi_env env, EnvState& state, napi_callback_info info) {
-  Arguments<1> arguments(env, info);
-  state.AttachCommands(env, arguments[0]);
-  return nullptr;
+Napi::Value AttachCommands(EnvState& state, const Napi::CallbackInfo& info) {
+  state.AttachCommands(info[0].As<Napi::Int32Array>());
+  return info.Env().Undefined();
 }
 
 // [{name, type, memoryLimitBytes, description}] of TensorFlow's devices.
-napi_value Devices(napi_env env, EnvState& state, napi_callback_info) {
-  napi_value array;
-  Check(env, napi_create_array(env, &array));
-  uint32_t index = 0;
+Napi::Value Devices(EnvState& state, const Napi::CallbackInfo& info) {
+  Napi::Array array = Napi::Array::New(info.Env());
   for (tf::Device* device : state.runtime().devices()) {
-    napi_value object = NewObject(env);
-    Set(env, object, "name", ToJs(env, device->name()));
-    Set(env, object, "type", ToJs(env, device->device_type()));
-    Set(env, object, "memoryLimitBytes", ToJs(env, static_cast<double>(device->attributes().memory_limit())));
-    Set(env, object, "description", ToJs(env, device->attributes().physical_device_desc()));
-    Check(env, napi_set_element(env, array, index++, object));
+    Napi::Object object = Napi::Object::New(info.Env());
+    object.Set("name", device->name());
+    object.Set("type", device->device_type());
+    object.Set("memoryLimitBytes", static_cast<double>(device->attributes().memory_limit()));
+    object.Set("description", device->attributes().physical_device_desc());
+    array.Set(array.Length(), object);
   }
   return array;
 }
 
-napi_value DeviceName(napi_env env, EnvState& state, napi_callback_info) {
-  return ToJs(env, state.runtime().device_name());
+Napi::Value DeviceName(EnvState& state, const Napi::CallbackInfo& info) {
+  return Napi::String::New(info.Env(), state.runtime().device_name());
 }
 
 // Argument: dtype. Whether tensors of that dtype live in device memory.
-napi_value OnDevice(napi_env env, EnvState& state, napi_callback_info info) {
-  Arguments<1> arguments(env, info);
-  return ToJs(env, state.runtime().OnDevice(static_cast<tf::DataType>(GetInt(env, arguments[0]))));
+Napi::Value OnDevice(EnvState& state, const Napi::CallbackInfo& info) {
+  const int32_t dtype = info[0].As<Napi::Number>();
+  return Napi::Boolean::New(info.Env(), state.runtime().OnDevice(static_cast<tf::DataType>(dtype)));
 }
 
-napi_value Synchronize(napi_env, EnvState& state, napi_callback_info) {
+Napi::Value Synchronize(EnvState& state, const Napi::CallbackInfo& info) {
   state.runtime().Synchronize();
-  return nullptr;
+  return info.Env().Undefined();
 }
 
 // This environment's live objects, and the device allocator's figures where there are any.
-napi_value Stats(napi_env env, EnvState& state, napi_callback_info) {
-  napi_value object = NewObject(env);
-  Set(env, object, "tensors", ToJs(env, static_cast<double>(state.tensors.size())));
-  Set(env, object, "tensorBytes", ToJs(env, static_cast<double>(state.tensor_bytes)));
-  Set(env, object, "programs", ToJs(env, static_cast<double>(state.programs.size())));
-  Set(env, object, "callables", ToJs(env, static_cast<double>(state.callables.size())));
-  Set(env, object, "preparedOps", ToJs(env, static_cast<double>(state.ops.size())));
+Napi::Value Stats(EnvState& state, const Napi::CallbackInfo& info) {
+  Napi::Object object = Napi::Object::New(info.Env());
+  object.Set("tensors", static_cast<double>(state.tensors.size()));
+  object.Set("tensorBytes", static_cast<double>(state.tensor_bytes));
+  object.Set("programs", static_cast<double>(state.programs.size()));
+  object.Set("callables", static_cast<double>(state.callables.size()));
+  object.Set("preparedOps", static_cast<double>(state.ops.size()));
   if (tf::Device* gpu = state.runtime().gpu()) {
     const std::optional<tf::AllocatorStats> stats = gpu->GetAllocator(tf::AllocatorAttributes())->GetStats();
     if (stats) {
-      Set(env, object, "deviceBytesInUse", ToJs(env, static_cast<double>(stats->bytes_in_use)));
-      Set(env, object, "devicePeakBytes", ToJs(env, static_cast<double>(stats->peak_bytes_in_use)));
-      if (stats->bytes_limit) Set(env, object, "deviceLimitBytes", ToJs(env, static_cast<double>(*stats->bytes_limit)));
+      object.Set("deviceBytesInUse", static_cast<double>(stats->bytes_in_use));
+      object.Set("devicePeakBytes", static_cast<double>(stats->peak_bytes_in_use));
+      if (stats->bytes_limit) object.Set("deviceLimitBytes", static_cast<double>(*stats->bytes_limit));
     }
   }
   return object;

@@ -11,6 +11,7 @@ import { fromTFDataType, toTFDataType } from '../dtypes';
 import { TftrtError } from '../errors';
 import type { Handle, NativeRuntime } from '../native';
 import { Constants } from './constants';
+import { type Attributes, attributeKinds, toAttrValue } from './op_attributes';
 import { TensorData } from './tensor_data';
 
 /** Copies above this many bytes leave the event loop's thread. */
@@ -22,6 +23,9 @@ export class TftrtBackend extends KernelBackend {
   /** Tensors that came from other backends: their DataIds are those backends' objects. */
   private readonly adopted = new WeakMap<object, TensorData>();
   private readonly opIds = new Map<string, number>();
+  private readonly attributeKinds = new Map<string, ReadonlyMap<string, string>>();
+  /** Replaced views of aliased tensors: released by `endCall`. */
+  private readonly retiredViews: Handle[] = [];
   private dataIds = 0;
 
   constructor(readonly runtime: NativeRuntime) {
@@ -200,9 +204,13 @@ export class TftrtBackend extends KernelBackend {
     const rank = commands[position + 2]!;
     const shape: number[] = new Array(rank);
     for (let i = 0; i < rank; i++) shape[i] = commands[position + 3 + i]!;
-    const dtype = fromTFDataType(commands[position + 1]!);
+    return this.adopt(commands[position]!, shape, fromTFDataType(commands[position + 1]!));
+  }
+
+  /** A tensor that owns a native handle. */
+  adopt(handle: Handle, shape: number[], dtype: DataType): TensorInfo {
     const data = new TensorData(shape, dtype);
-    data.handle = commands[position]!;
+    data.handle = handle;
     this.count(data, 1);
     return { dataId: data, shape, dtype };
   }
@@ -215,41 +223,70 @@ export class TftrtBackend extends KernelBackend {
       infos.push(this.outputAt(commands, position));
       position += 3 + commands[position + 2]!;
     }
+    this.endCall();
     return infos;
   }
 
-  /** The id of an op with attributes (tensorflow.AttrValue in JSON by name), made at the first call with this key. */
-  opId(key: string, op: string, attributes: () => Record<string, unknown>): number {
-    let id = this.opIds.get(key);
-    if (id === undefined) {
-      id = this.runtime.addon.prepareOp(JSON.stringify({ op, attr: attributes() }));
-      this.opIds.set(key, id);
+  /** The id of an op with these attributes, made at the first call. */
+  op(name: string, attributes?: Attributes): number {
+    let key = name;
+    if (attributes !== undefined) {
+      for (const attribute in attributes) key += `;${attribute}=${attributes[attribute]}`;
     }
+    return this.opIds.get(key) ?? this.prepareOp(key, name, attributes ?? {});
+  }
+
+  private prepareOp(key: string, name: string, attributes: Attributes): number {
+    const { addon } = this.runtime;
+    let kinds = this.attributeKinds.get(name);
+    if (kinds === undefined) {
+      kinds = attributeKinds(addon, name);
+      this.attributeKinds.set(name, kinds);
+    }
+    const attr: Record<string, unknown> = {};
+    for (const [attribute, value] of Object.entries(attributes)) {
+      attr[attribute] = toAttrValue(kinds.get(attribute), value);
+    }
+    const id = addon.prepareOp(JSON.stringify({ op: name, attr }));
+    this.opIds.set(key, id);
     return id;
+  }
+
+  /**
+   * Runs a prepared op. Its outputs are then described in `runtime.commands`: handle, dtype, rank and dimensions of each.
+   * Returns their number, for which there must be room if they are many.
+   */
+  call(op: number, handles: readonly Handle[], outputs = 1): number {
+    const { runtime } = this;
+    if (handles.length > 16 || outputs > 15) runtime.reserve(handles.length, outputs);
+    const { commands } = runtime;
+    for (let i = 0; i < handles.length; i++) commands[i] = handles[i]!;
+    return runtime.addon.execute(op, handles.length);
   }
 
   /** Runs a prepared op and returns its first output. */
   execute(op: number, handles: readonly Handle[]): TensorInfo {
     const count = this.call(op, handles);
-    if (count === 1) return this.outputAt(this.runtime.commands, 0);
-    const [first, ...others] = this.outputs(count);
-    for (const other of others) this.disposeIntermediate(other);
-    return first!;
+    if (count > 1) this.dropOthers(count);
+    return this.outputAt(this.runtime.commands, 0);
   }
 
-  /** Runs a prepared op and returns all its outputs. */
-  executeList(op: number, handles: readonly Handle[]): TensorInfo[] {
-    return this.outputs(this.call(op, handles));
+  /** Releases all outputs of the last call but the first. */
+  dropOthers(count: number): void {
+    const { addon, commands } = this.runtime;
+    let position = 0;
+    for (let i = 0; i < count; i++) {
+      if (i > 0) addon.releaseTensor(commands[position]!);
+      position += 3 + commands[position + 2]!;
+    }
   }
 
-  private call(op: number, handles: readonly Handle[]): number {
-    const { runtime, constants } = this;
-    if (handles.length > 16) runtime.reserve(handles.length, handles.length);
-    const { commands } = runtime;
-    for (let i = 0; i < handles.length; i++) commands[i] = handles[i]!;
-    const count = runtime.addon.execute(op, handles.length);
-    constants.release();
-    return count;
+  /** Releases what native calls needed only until they were made. */
+  endCall(): void {
+    this.constants.release();
+    if (this.retiredViews.length === 0) return;
+    for (const view of this.retiredViews) this.runtime.addon.releaseTensor(view);
+    this.retiredViews.length = 0;
   }
 
   /** A tensor of another shape that shares the data of `info`: no copy, no new data id. */
@@ -266,7 +303,8 @@ export class TftrtBackend extends KernelBackend {
   /** The data under another shape, for a tensor that is an alias. The last one is kept: loops ask for the same again. */
   private view(data: TensorData, shape: number[]): Handle {
     if (data.view !== 0 && util.arraysEqual(shape, data.viewShape)) return data.view;
-    if (data.view !== 0) this.runtime.addon.releaseTensor(data.view);
+    // The op that is being set up may use the old one already.
+    if (data.view !== 0) this.retiredViews.push(data.view);
     this.writeShape(shape);
     data.view = this.runtime.addon.reshapeTensor(data.handle, shape.length);
     data.viewShape = shape;

@@ -1,17 +1,25 @@
-import { DT } from '../dtypes';
 import type { Handle, NativeRuntime } from '../native';
+import { DTYPE_NUMBERS, type DTypeName } from './op_attributes';
 
 /** Longer arrays are unlikely to come again. */
 const MAX_LENGTH = 64;
 const MAX_ENTRIES = 2048;
 
-const ARRAYS = { int32: Int32Array, float32: Float32Array } as const;
-const DTYPES = { int32: DT.INT32, float32: DT.FLOAT } as const;
+export type ConstantDType = Exclude<DTypeName, 'string'>;
+
+const VALUES: Record<ConstantDType, (values: readonly number[]) => ArrayBufferView> = {
+  int32: (values) => Int32Array.from(values),
+  float32: (values) => Float32Array.from(values),
+  float64: (values) => Float64Array.from(values),
+  int64: (values) => BigInt64Array.from(values, BigInt),
+  bool: (values) => Uint8Array.from(values),
+  complex64: (values) => Float32Array.from(values.flatMap((real) => [real, 0])),
+};
 
 /** Small host tensors that ops take as operands where tfjs has attributes (axes, shapes, paddings), kept for the next call. */
 export class Constants {
   private readonly handles = new Map<string, Handle>();
-  /** Too long to keep: released by the next call of `release`. */
+  /** Not to be kept: released by the next call of `release`. */
   private transient: Handle[] = [];
 
   constructor(private readonly runtime: NativeRuntime) {}
@@ -23,18 +31,17 @@ export class Constants {
   /** The handle of a tensor of this shape with these values. Valid until `release`. */
   get(
     values: readonly number[],
-    dtype: keyof typeof ARRAYS = 'int32',
+    dtype: ConstantDType = 'int32',
     shape: readonly number[] = [values.length],
   ): Handle {
     const key = `${dtype};${shape.join()};${values.join()}`;
     const known = this.handles.get(key);
     if (known !== undefined) return known;
     const { addon, commands } = this.runtime;
-    shape.forEach((size, i) => {
-      commands[i] = size;
-    });
-    const handle = addon.createTensor(DTYPES[dtype], shape.length, ARRAYS[dtype].from(values));
-    if (values.length > MAX_LENGTH) {
+    for (let i = 0; i < shape.length; i++) commands[i] = shape[i]!;
+    const handle = addon.createTensor(DTYPE_NUMBERS[dtype], shape.length, VALUES[dtype](values));
+    // Joined, -0 looks like 0.
+    if (values.length > MAX_LENGTH || values.some((value) => Object.is(value, -0))) {
       this.transient.push(handle);
     } else {
       if (this.handles.size >= MAX_ENTRIES) this.evictOldest();
@@ -43,7 +50,7 @@ export class Constants {
     return handle;
   }
 
-  /** Ends the life of constants that are not worth keeping; call it after the op that used them. */
+  /** Ends the life of constants that are not worth keeping; call it after the ops that used them. */
   release(): void {
     if (this.transient.length === 0) return;
     for (const handle of this.transient) this.runtime.addon.releaseTensor(handle);

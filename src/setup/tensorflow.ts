@@ -12,10 +12,15 @@ export async function ensureTensorFlow(): Promise<TensorFlowInstallation> {
     await installWithPip({
       requirement: `tensorflow==${TENSORFLOW_VERSION}`,
       folder: place.home,
-      title: `installing TensorFlow ${TENSORFLOW_VERSION} into ${place.home}: 600 MB to download, 1.7 GB on disk`,
-      usually: '1 to 5 minutes',
+      title: `installing TensorFlow ${TENSORFLOW_VERSION} into ${place.home}`,
+      usually: '1 to 5 minutes; 600 MB to download, 1.7 GB on disk',
       // Only the C++ libraries and headers are used, so the machine's Python may be of any version.
-      options: ['--only-binary=:all:', '--python-version', '3.11', '--platform', 'manylinux2014_x86_64'],
+      options: [
+        '--only-binary=:all:',
+        '--python-version=3.11',
+        '--platform=manylinux2014_x86_64',
+        '--ignore-requires-python',
+      ],
       isWhole,
     });
   }

@@ -1,12 +1,38 @@
 import * as k from '@tensorflow/tfjs-core';
-import { type KernelRow, op } from './table';
+import { allInputs, custom, type DTypeRule, type KernelRow, op } from './table';
+
+/** TensorFlow has these for numbers, not for bool. */
+const NUMBERS: DTypeRule = { via: { bool: 'int32' } };
+/** TensorFlow has these for floats only; tfjs keeps the dtype and truncates. Doubles hold every int32. */
+const FLOATS: DTypeRule = { via: { int32: 'float64', bool: 'float64' } };
 
 /** Element by element: two operands, broadcast. */
 export const binaryKernels: KernelRow[] = [
-  op(k.Add, 'AddV2', ['a', 'b']),
-  op(k.Maximum, 'Maximum', ['a', 'b']),
-  op(k.Minimum, 'Minimum', ['a', 'b']),
-  op(k.Multiply, 'Mul', ['a', 'b']),
-  op(k.RealDiv, 'RealDiv', ['a', 'b']),
-  op(k.Sub, 'Sub', ['a', 'b']),
+  op(k.Add, 'AddV2', ['a', 'b'], {}, NUMBERS),
+  op(k.AddN, 'AddN', [allInputs], { N: (_, inputs) => inputs.length, T: (_, inputs) => inputs[0].dtype }),
+  op(k.Atan2, 'Atan2', ['a', 'b'], {}, FLOATS),
+  op(k.BitwiseAnd, 'BitwiseAnd', ['a', 'b']),
+  op(k.FloorDiv, 'FloorDiv', ['a', 'b'], {}, { ...NUMBERS, result: 'int32' }),
+  op(k.Maximum, 'Maximum', ['a', 'b'], {}, NUMBERS),
+  op(k.Minimum, 'Minimum', ['a', 'b'], {}, NUMBERS),
+  op(k.Mod, 'FloorMod', ['a', 'b'], {}, NUMBERS),
+  op(k.Multiply, 'Mul', ['a', 'b'], {}, NUMBERS),
+  op(k.RealDiv, 'RealDiv', ['a', 'b'], {}, FLOATS),
+  op(k.SquaredDifference, 'SquaredDifference', ['a', 'b'], {}, NUMBERS),
+  op(k.Sub, 'Sub', ['a', 'b'], {}, NUMBERS),
+
+  /** TensorFlow refuses integers to negative powers; tfjs truncates, which leaves 1, -1 or 0. */
+  custom(k.Pow, (call) => {
+    const { a, b } = call.inputs;
+    if (a.dtype !== 'int32' && a.dtype !== 'bool') return call.result(call.run('Pow', [a, b]));
+    const [x, y] = [call.cast(a, 'int32'), call.cast(b, 'int32')];
+    const zero = call.scalar(0);
+    const power = call.run('Pow', [x, call.run('Maximum', [y, zero])]);
+    const inverse = call.run('Pow', [call.cast(x, 'float64'), call.cast(y, 'float64')]);
+    const finite = call.run('ClipByValue', [inverse, call.scalar(-1, 'float64'), call.scalar(1, 'float64')]);
+    return call.result(
+      call.run('SelectV2', [call.run('Less', [y, zero]), call.cast(finite, 'int32'), power]),
+      a.dtype,
+    );
+  }),
 ];

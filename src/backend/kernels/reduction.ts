@@ -1,0 +1,39 @@
+import * as k from '@tensorflow/tfjs-core';
+import { util } from '@tensorflow/tfjs-core';
+import { constant, type DTypeRule, type KernelRow, op, scalar } from './table';
+
+/** TensorFlow has these for numbers, not for bool. */
+const NUMBERS: DTypeRule = { via: { bool: 'int32' } };
+/** bool becomes int32 for good. */
+const COUNTS: DTypeRule = { via: { bool: 'int32' }, result: 'computed' };
+const BOOLS: DTypeRule = { via: { int32: 'bool', float32: 'bool' } };
+
+const axes = constant((attrs, { x }) => util.parseAxisParam(attrs.axis, x.shape));
+const axis = scalar((attrs, { x }) => util.parseAxisParam(attrs.axis, x.shape)[0]!);
+const keepDims = { keep_dims: (attrs: { keepDims?: boolean }) => attrs.keepDims ?? false };
+const scan = {
+  exclusive: (attrs: { exclusive?: boolean }) => attrs.exclusive ?? false,
+  reverse: (attrs: { reverse?: boolean }) => attrs.reverse ?? false,
+};
+
+/** Reductions along axes, running sums and products, counts. */
+export const reductionKernels: KernelRow[] = [
+  op(k.All, 'All', ['x', axes], keepDims, BOOLS),
+  op(k.Any, 'Any', ['x', axes], keepDims, BOOLS),
+  op(k.Max, 'Max', ['x', constant((attrs, { x }) => util.parseAxisParam(attrs.reductionIndices, x.shape))], keepDims, NUMBERS),
+  op(k.Mean, 'Mean', ['x', axes], keepDims, { via: { int32: 'float32', bool: 'float32' }, result: 'computed' }),
+  op(k.Min, 'Min', ['x', axes], keepDims, NUMBERS),
+  op(k.Prod, 'Prod', ['x', axes], keepDims, COUNTS),
+  op(k.Sum, 'Sum', ['x', axes], keepDims, COUNTS),
+
+  op(k.ArgMax, 'ArgMax', ['x', axis], { output_type: () => 'int32' }),
+  op(k.ArgMin, 'ArgMin', ['x', axis], { output_type: () => 'int32' }),
+
+  op(k.Cumprod, 'Cumprod', ['x', axis], scan, COUNTS),
+  op(k.Cumsum, 'Cumsum', ['x', axis], scan, COUNTS),
+
+  op(k.Bincount, 'Bincount', ['x', scalar((attrs) => attrs.size), 'weights']),
+  op(k.DenseBincount, 'DenseBincount', ['x', scalar((attrs) => attrs.size), 'weights'], {
+    binary_output: (attrs) => attrs.binaryOutput ?? false,
+  }),
+];
