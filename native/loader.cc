@@ -1,5 +1,6 @@
-// Opens TensorFlow's libraries before the addon that needs them is loaded. Depends on nothing but Node-API and
-// the dynamic linker, so that a missing or broken library becomes an error message instead of a failed require().
+// Opens TensorFlow's libraries before the addon that needs them is loaded. Depends on nothing but Node-API
+// and the dynamic linker, so that a missing or broken library becomes an error message instead of a failed
+// require().
 
 #include <dlfcn.h>
 #include <node_api.h>
@@ -21,9 +22,10 @@ napi_value MakeString(napi_env env, const char* text) {
   return value;
 }
 
-// TensorFlow reads the level of its log once, when it has something to say for the first time: while it is loaded, to
-// complain three times that parts of its own are registered twice. Errors reach users as exceptions, so its log is off
-// unless TF_CPP_MIN_LOG_LEVEL says otherwise; the variable is put back so that child processes do not inherit it.
+// TensorFlow reads the level of its log once, when it has something to say for the first time: while it is
+// loaded, to complain three times that parts of its own are registered twice. Errors reach users as
+// exceptions, so its log is off unless TF_CPP_MIN_LOG_LEVEL says otherwise; the variable is put back so that
+// child processes do not inherit it.
 class QuietLog {
  public:
   QuietLog() : was_set_(std::getenv(kLevel) != nullptr) { setenv(kLevel, "3", /*overwrite=*/0); }
@@ -40,8 +42,8 @@ class QuietLog {
 
 // open(path: string): string | null
 // Loads a shared library for the rest of the process' life. Returns the dynamic linker's complaint, or null.
-// The symbols stay local: the addon finds them through its own list of needed libraries, and other addons (with a
-// protobuf or an absl of their own) do not see them.
+// The symbols stay local: the addon finds them through its own list of needed libraries, and other addons
+// (with a protobuf or an absl of their own) do not see them.
 napi_value Open(napi_env env, napi_callback_info info) {
   size_t argc = 1;
   napi_value argument = nullptr;

@@ -10,7 +10,7 @@ import { report, runStep } from './run_step';
 /** The addon's files, in `<build folder>/Release`. */
 const ADDONS = ['tftrt.node', 'tftrt_loader.node'];
 
-/** How to build: the plain addon goes to build/, one with a sanitizer to build-<its first letters>. */
+/** How to build: the plain addon goes to build/, one with AddressSanitizer to build-asan/. */
 export interface AddonOptions {
   readonly sanitize?: 'address';
 }

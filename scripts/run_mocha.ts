@@ -1,0 +1,110 @@
+import { spawn } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+
+/** How many tests (or checks) ended how. */
+export interface Counts {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+const root = path.resolve(__dirname, '..', '..');
+/** How long a process may live on after its last test before that counts as a failure: something keeps it from ending. */
+const GRACE_MS = 15_000;
+
+/** What a run of the tests needs beyond the tests. */
+export interface MochaRun {
+  /** Options for mocha, and `*.test.ts` files: if there are any, only those run. */
+  readonly args: readonly string[];
+  /** The most that one test may take, in milliseconds, unless it says otherwise. */
+  readonly timeoutMs: number;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+/**
+ * Runs the tests: all in one mocha process, then each `*.isolated.test.ts` in one of its own (tests of what can be done
+ * once per process, such as loading libraries). Prints mocha's report, and returns the counts of all.
+ */
+export async function runTests(run: MochaRun): Promise<Counts> {
+  const isTestFile = (argument: string) => argument.endsWith('.test.ts');
+  const options = run.args.filter((argument) => !isTestFile(argument));
+  const chosen = run.args.filter(isTestFile).map((file) => path.relative(root, path.resolve(file)));
+  const files = chosen.length > 0 ? chosen : testSources();
+  const isIsolated = (file: string) => file.endsWith('.isolated.test.ts');
+
+  const groups = [
+    files.filter((file) => !isIsolated(file)),
+    ...files.filter(isIsolated).map((file) => [file]),
+  ];
+  const total: Counts = { passed: 0, failed: 0, skipped: 0 };
+  for (const group of groups) {
+    if (group.length > 0) add(total, await runMocha(group, options, run));
+  }
+  return total;
+}
+
+/** Adds the counts of one run to a total. */
+export function add(total: Counts, counts: Counts): void {
+  total.passed += counts.passed;
+  total.failed += counts.failed;
+  total.skipped += counts.skipped;
+}
+
+/** Prints the line that ends the output of a test command, and sets the exit code. */
+export function conclude({ passed, failed, skipped }: Counts): void {
+  process.exitCode = failed > 0 || passed === 0 ? 1 : 0;
+  console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
+}
+
+/** The test files, as sources: what is compiled may be of a source that is gone. */
+function testSources(): string[] {
+  return fs
+    .readdirSync(path.join(root, 'test'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.test.ts'))
+    .map((file) => path.join('test', file))
+    .sort();
+}
+
+function runMocha(sources: readonly string[], options: readonly string[], run: MochaRun): Promise<Counts> {
+  const child = spawn(
+    process.execPath,
+    [
+      '--expose-gc', // for tests that count what is alive
+      path.join(root, 'node_modules/mocha/bin/mocha.js'),
+      ...['--reporter', path.join(__dirname, 'reporter.js'), '--timeout', String(run.timeoutMs)],
+      ...options,
+      ...sources.map((file) => path.join(root, 'dist-dev', file.replace(/\.ts$/, '.js'))),
+    ],
+    { cwd: root, env: { ...process.env, ...run.env }, stdio: ['inherit', 'inherit', 'inherit', 'ipc'] },
+  );
+  return new Promise((resolve, reject) => {
+    let counts: Counts | undefined;
+    let lingers = false;
+    let timer: NodeJS.Timeout | undefined;
+    child.once('message', (message) => {
+      counts = message as Counts;
+      timer = setTimeout(() => {
+        lingers = true;
+        child.kill('SIGKILL');
+      }, GRACE_MS);
+    });
+    child.once('error', reject);
+    child.once('close', (code, signal) => {
+      clearTimeout(timer);
+      const problem = lingers
+        ? `did not end within ${GRACE_MS / 1000} s of its last test`
+        : signal
+          ? `was killed by ${signal}`
+          : code !== 0 && !counts?.failed
+            ? `ended with exit code ${code}`
+            : null;
+      const result = counts ?? { passed: 0, failed: 0, skipped: 0 };
+      if (problem) {
+        console.log(`\nThe test process of ${sources.join(' ')} ${problem}.`);
+        result.failed += 1;
+      }
+      resolve(result);
+    });
+  });
+}
