@@ -1,0 +1,43 @@
+import path from 'node:path';
+import * as tf from '@tensorflow/tfjs';
+import { expect } from 'chai';
+import { type Fixture, exceedsInt32, mismatch, readFixtures, registerFixtureOps, toTensors } from '../support/fixtures';
+import { live, onTftrt } from '../support/tftrt';
+
+/** Every fixture, by its own outputs of Python's TensorFlow: nothing is left out, whatever tfjs's executor can do. */
+describe('graph models as callables', () => {
+  onTftrt();
+  let deregister: () => void;
+  before(() => {
+    deregister = registerFixtureOps();
+  });
+  after(() => deregister());
+
+  for (const fixture of readFixtures('graph_models')) {
+    for (const mode of ['execute', 'executeAsync'] as const) {
+      // Python's answers may be wider than int32; then tftrt must refuse them, which is tested elsewhere.
+      it(`${fixture.name}: ${fixture.about} (${mode})`, () => check(fixture, mode));
+    }
+  }
+});
+
+async function check(fixture: Fixture, mode: 'execute' | 'executeAsync'): Promise<void> {
+  const before_ = live();
+  const model = await tf.loadGraphModel(`file://${path.join(fixture.folder, 'model.json')}`);
+  for (const call of fixture.cases) {
+    const names = call.fetch ?? model.outputNodes;
+    const inputs = toTensors(call.inputs);
+    const result = await model[mode](inputs, names);
+    const outputs = Array.isArray(result) ? result : [result];
+    const expected = Object.values(call.outputs);
+    expect(outputs.length, `${call.name}: number of outputs`).to.equal(expected.length);
+    for (const [i, output] of outputs.entries()) {
+      const wanted = expected[i]!;
+      expect(exceedsInt32(wanted), 'fixture fits int32').to.equal(false);
+      expect(await mismatch(output, wanted, call.tolerance), `${call.name}, output ${names[i]}`).to.equal(null);
+    }
+    tf.dispose([inputs, outputs]);
+  }
+  model.dispose();
+  expect(live()).to.deep.equal(before_);
+}

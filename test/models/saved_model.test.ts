@@ -1,0 +1,134 @@
+import * as tf from '@tensorflow/tfjs-core';
+import { expect } from 'chai';
+import * as tftrt from 'tfjs-backend-tftrt';
+import { type Fixture, type FixtureCase, exceedsInt32, mismatch, readFixture, readFixtures, toTensors } from '../support/fixtures';
+import { cleanErrorOf, errorOf, live, onTftrt } from '../support/tftrt';
+
+describe('SavedModels', () => {
+  onTftrt();
+
+  for (const fixture of readFixtures('saved_models')) {
+    it(`${fixture.name}: ${fixture.about}`, () => check(fixture, false));
+    it(`${fixture.name}, off the event loop`, () => check(fixture, true));
+  }
+
+  const folder = (name: string) => readFixture('saved_models', name).folder;
+
+  it('binds a list in alphabetical order of the names', async () => {
+    const model = await tftrt.loadSavedModel(folder('two_inputs'));
+    expect(model.inputs.map(({ name }) => name)).to.deep.equal(['a', 'z']);
+    const [b, y] = model.predict([tf.tensor1d([3]), tf.tensor1d([10])]) as tf.Tensor[];
+    expect([...(await b!.data())], 'b = z + a').to.deep.equal([13]);
+    expect([...(await y!.data())], 'y = z − a').to.deep.equal([7]);
+    model.dispose();
+  });
+
+  it('tells real shapes and dtypes', async () => {
+    const model = await tftrt.loadSavedModel(folder('int64_io'));
+    expect(model.inputs.map(({ dtype, tfDtype }) => [dtype, tfDtype])).to.deep.equal([['int32', 'DT_INT64']]);
+    expect(model.inputs[0]!.shape).to.deep.equal([-1]);
+    model.dispose();
+  });
+
+  it('runs to nodes by name', async () => {
+    const model = await tftrt.loadSavedModel(folder('two_inputs'));
+    const inputs = { a: tf.tensor1d([3]), z: tf.tensor1d([10]) };
+    const node = Object.values(model.outputNodeNames)[0]!;
+    const byNode = model.execute(inputs, node) as tf.Tensor;
+    const byName = model.execute(inputs, ['y', 'y']) as tf.Tensor[];
+    expect(byNode.shape).to.deep.equal([1]);
+    expect(byName.map((tensor) => tensor.dataSync()[0])).to.deep.equal([7, 7]);
+    model.dispose();
+  });
+
+  describe('bad input', () => {
+    let model: tftrt.SavedModel;
+    before(async () => {
+      model = await tftrt.loadSavedModel(folder('two_inputs'));
+    });
+    after(() => model.dispose());
+    const a = () => tf.tensor1d([3]);
+
+    async function expectError(work: () => unknown, code: string, ...parts: string[]): Promise<void> {
+      const error = await cleanErrorOf(() => tf.tidy(() => work() as tf.Tensor));
+      expect(error).to.be.instanceOf(tftrt.TftrtError);
+      expect(error.code).to.equal(code);
+      for (const part of parts) expect(error.message).to.include(part);
+      const after_ = tf.tidy(() => (model.predict({ a: a(), z: a() }) as tf.NamedTensorMap).y!.dataSync());
+      expect([...after_], 'the next call works').to.deep.equal([0]);
+    }
+
+    it('a missing input', () => expectError(() => model.predict({ a: a() }), 'TFTRT_MISSING_INPUT', "'z'"));
+    it('an unknown input', () =>
+      expectError(() => model.predict({ a: a(), z: a(), q: a() }), 'TFTRT_UNKNOWN_INPUT', "'q'", 'a: float32'));
+    it('too few tensors', () => expectError(() => model.predict([a()]), 'TFTRT_MISSING_INPUT', '2 inputs', 'got 1'));
+    it('a wrong dtype', () =>
+      expectError(() => model.predict({ a: tf.tensor1d([1], 'int32'), z: a() }), 'TFTRT_INVALID_INPUT', "'a'", 'float32', 'int32'));
+    it('a wrong rank', () =>
+      expectError(() => model.predict({ a: tf.tensor2d([[1]]), z: a() }), 'TFTRT_INVALID_INPUT', "'a'", '[-1]', '[1,1]'));
+    it('no tensor', () =>
+      expectError(() => model.predict({ a: 5 as unknown as tf.Tensor, z: a() }), 'TFTRT_INVALID_INPUT', "'a'", 'number'));
+    it('an unknown output', () =>
+      expectError(() => model.execute({ a: a(), z: a() }, 'nowhere'), 'TFTRT_UNKNOWN_OUTPUT', "'nowhere'", 'b, y'));
+    it('a disposed tensor', () => {
+      const gone = a();
+      gone.dispose();
+      return expectError(() => model.predict({ a: gone, z: a() }), 'TFTRT_TENSOR_DISPOSED', "'a'");
+    });
+    it('shapes that do not broadcast', () =>
+      expectError(() => model.predict({ a: tf.tensor1d([1, 2]), z: tf.tensor1d([1, 2, 3]) }), 'TFTRT_INVALID_ARGUMENT', 'ncompatible shapes'));
+  });
+
+  it('a disposed model', async () => {
+    const model = await tftrt.loadSavedModel(folder('two_inputs'));
+    model.dispose();
+    model.dispose();
+    const error = await errorOf(() => model.predict([tf.tensor1d([1]), tf.tensor1d([1])]));
+    expect(error.code).to.equal('TFTRT_MODEL_DISPOSED');
+  });
+
+  it('a folder, tags or a signature that are not there', async () => {
+    const none = await cleanErrorOf(() => tftrt.loadSavedModel('/nowhere/at/all'));
+    expect(none.code).to.equal('TFTRT_NOT_FOUND');
+    expect(none.message).to.include('/nowhere/at/all');
+    const tags = await cleanErrorOf(() => tftrt.loadSavedModel(folder('two_inputs'), { tags: ['train'] }));
+    expect(tags.code).to.equal('TFTRT_NOT_FOUND');
+    expect(tags.message).to.include('[train]').and.to.include('[serve]');
+    const signature = await cleanErrorOf(() => tftrt.loadSavedModel(folder('two_inputs'), { signature: 'x' }));
+    expect(signature.code).to.equal('TFTRT_NOT_FOUND');
+    expect(signature.message).to.include("'x'").and.to.include('serving_default');
+  });
+});
+
+async function check(fixture: Fixture, async: boolean): Promise<void> {
+  const before_ = live();
+  for (const call of fixture.cases) {
+    const { tags, signature } = call;
+    const model = await tftrt.loadSavedModel(fixture.folder, { ...(tags && { tags }), ...(signature && { signature }) });
+    const inputs = toTensors(call.inputs);
+    const run = async (): Promise<tf.NamedTensorMap> => {
+      if (call.fetch === undefined) {
+        return (async ? await model.predictAsync(inputs) : model.predict(inputs)) as tf.NamedTensorMap;
+      }
+      const results = (async ? await model.executeAsync(inputs, call.fetch) : model.execute(inputs, call.fetch)) as tf.Tensor[];
+      return Object.fromEntries(results.map((tensor, i) => [call.fetch![i]!, tensor]));
+    };
+    if (Object.values(call.outputs).some(exceedsInt32)) {
+      const error = await errorOf(run);
+      expect(error.code, call.name).to.equal('TFTRT_OUT_OF_RANGE');
+    } else {
+      await compare(call, await run());
+    }
+    tf.dispose(inputs);
+    model.dispose();
+  }
+  expect(live()).to.deep.equal(before_);
+}
+
+async function compare(call: FixtureCase, outputs: tf.NamedTensorMap): Promise<void> {
+  expect(Object.keys(outputs).sort()).to.deep.equal(Object.keys(call.outputs).sort());
+  for (const [name, wanted] of Object.entries(call.outputs)) {
+    expect(await mismatch(outputs[name]!, wanted, call.tolerance), `${call.name}, output ${name}`).to.equal(null);
+  }
+  tf.dispose(outputs);
+}

@@ -1,0 +1,1 @@
+export { ensureFaceApiDemo, ensureHumanModels } from '../../demo/fetch_models';
