@@ -1,7 +1,6 @@
 #include "eager.h"
 
-#include <array>
-
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "napi_helpers.h"
 #include "tensorflow/core/framework/node_def.pb.h"
@@ -13,7 +12,24 @@ namespace tf = tensorflow;
 
 namespace {
 
-constexpr int kMaxOutputs = 1024;
+// The number of outputs of an op with these attributes.
+int CountOutputs(const tf::OpDef& definition, const tf::NodeDef& node) {
+  int count = 0;
+  for (const auto& output : definition.output_arg()) {
+    if (output.number_attr().empty() && output.type_list_attr().empty()) {
+      ++count;
+      continue;
+    }
+    const std::string& name = output.number_attr().empty() ? output.type_list_attr() : output.number_attr();
+    const auto given = node.attr().find(name);
+    if (given == node.attr().end()) {
+      throw Error("TFTRT_INVALID_ARGUMENT",
+                  absl::StrCat("op ", node.op(), " needs the attribute ", name, ", its number of outputs"));
+    }
+    count += output.number_attr().empty() ? given->second.list().type_size() : given->second.i();
+  }
+  return count;
+}
 
 // Argument: a tensorflow.NodeDef in JSON (op, attr and, if wanted, device). Returns the op's id for `execute`.
 Napi::Value PrepareOp(EnvState& state, const Napi::CallbackInfo& info) {
@@ -21,7 +37,7 @@ Napi::Value PrepareOp(EnvState& state, const Napi::CallbackInfo& info) {
   ParseJson(info[0].As<Napi::String>(), &node, "an op");
   const tf::OpDef* definition = nullptr;
   ThrowIfError(tf::OpRegistry::Global()->LookUpOpDef(node.op(), &definition), "op");
-  PreparedOp op{node.op(), node.device(), tf::AttrBuilder(node.op().c_str())};
+  PreparedOp op{node.op(), node.device(), tf::AttrBuilder(node.op().c_str()), CountOutputs(*definition, node)};
   for (const auto& [name, value] : node.attr()) {
     bool known = false;
     for (const auto& attribute : definition->attr()) known |= attribute.name() == name;
@@ -56,10 +72,10 @@ napi_value Execute(napi_env env, EnvState& state, napi_callback_info info) {
   for (int i = 0; i < inputs; ++i) {
     ThrowIfError(operation->AddInput(state.tensors.Get(commands[i]).handle.get()), prepared.name);
   }
-  std::array<tf::AbstractTensorHandle*, kMaxOutputs> results;
-  int count = kMaxOutputs;
-  ThrowIfError(operation->Execute(absl::MakeSpan(results.data(), kMaxOutputs), &count), prepared.name);
-  std::array<HandlePtr, kMaxOutputs> outputs;
+  int count = prepared.outputs;
+  absl::InlinedVector<tf::AbstractTensorHandle*, 4> results(count);
+  ThrowIfError(operation->Execute(absl::MakeSpan(results), &count), prepared.name);
+  absl::InlinedVector<HandlePtr, 4> outputs(count);
   for (int i = 0; i < count; ++i) {
     outputs[i].reset(tf::TensorHandleFromInterface(static_cast<tf::ImmediateExecutionTensorHandle*>(results[i])));
   }

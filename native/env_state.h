@@ -24,6 +24,7 @@ struct PreparedOp {
   std::string name;
   std::string device;
   tensorflow::AttrBuilder attributes;
+  int outputs;
 };
 
 // A unit of work off the event loop, bound to a promise.

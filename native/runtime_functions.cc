@@ -5,6 +5,7 @@
 #include "napi_helpers.h"
 #include "tensorflow/c/c_api.h"
 #include "tensorflow/core/framework/allocator.h"
+#include "tensorflow/core/util/util.h"
 
 namespace tftrt {
 
@@ -51,6 +52,11 @@ Napi::Value OnDevice(EnvState& state, const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(info.Env(), state.runtime().OnDevice(static_cast<tf::DataType>(dtype)));
 }
 
+// Whether TensorFlow's CPU graphs use oneDNN's kernels (TF_ENABLE_ONEDNN_OPTS, processor).
+Napi::Value OneDnnEnabled(EnvState&, const Napi::CallbackInfo& info) {
+  return Napi::Boolean::New(info.Env(), tf::IsMKLEnabled());
+}
+
 Napi::Value Synchronize(EnvState& state, const Napi::CallbackInfo& info) {
   state.runtime().Synchronize();
   return info.Env().Undefined();
@@ -83,6 +89,7 @@ void RegisterRuntimeFunctions(napi_env env, napi_value exports) {
   Export<Guarded<Devices>>(env, exports, "devices");
   Export<Guarded<DeviceName>>(env, exports, "deviceName");
   Export<Guarded<OnDevice>>(env, exports, "onDevice");
+  Export<Guarded<OneDnnEnabled>>(env, exports, "oneDnnEnabled");
   Export<Guarded<Synchronize>>(env, exports, "synchronize");
   Export<Guarded<Stats>>(env, exports, "stats");
 }

@@ -1,3 +1,4 @@
+import { fallbackCounts } from './backend/kernels/fallback';
 import { type DeviceInfo, type NativeStats, nativeRuntime } from './native';
 
 export type { DeviceInfo };
@@ -7,6 +8,10 @@ export interface Stats extends NativeStats {
   readonly tensorFlowVersion: string;
   /** Where computations run, in TensorFlow's terms. */
   readonly device: string;
+  /** Small operands (axes, paddings) that are kept for the next call that needs them; not in `tensors`. */
+  readonly constants: number;
+  /** Kernel calls that TensorFlow could not compute, by kernel: @tensorflow/tfjs-backend-cpu did. */
+  readonly fallbacks: Readonly<Record<string, number>>;
 }
 
 /** TensorFlow's devices in this process. Starts TensorFlow if need be. */
@@ -17,9 +22,13 @@ export function devices(): DeviceInfo[] {
 /** Live native objects, memory and versions. Starts TensorFlow if need be. */
 export function stats(): Stats {
   const runtime = nativeRuntime();
+  const native = runtime.addon.stats();
   return {
     tensorFlowVersion: runtime.tensorFlowVersion,
     device: runtime.deviceName,
-    ...runtime.addon.stats(),
+    ...native,
+    tensors: native.tensors - runtime.keptConstants,
+    constants: runtime.keptConstants,
+    fallbacks: fallbackCounts(),
   };
 }

@@ -17,6 +17,8 @@ export interface NativeAddon {
   devices(): DeviceInfo[];
   deviceName(): string;
   onDevice(dtype: number): boolean;
+  /** Whether TensorFlow's CPU graphs use oneDNN's kernels. */
+  oneDnnEnabled(): boolean;
   synchronize(): void;
   stats(): NativeStats;
 
@@ -99,6 +101,8 @@ export interface NativeStats {
 export class NativeRuntime {
   /** Handles and shapes travel through it; see `NativeAddon`. Replaced when it grows: do not keep it. */
   commands = new Int32Array(4096);
+  /** Native tensors that the backend keeps for later calls, see src/backend/constants.ts. */
+  keptConstants = 0;
   readonly tensorFlowVersion: string;
   /** ConfigProto of the devices; programs' sessions start from it. */
   readonly configProto: Readonly<Record<string, unknown>>;

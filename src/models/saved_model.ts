@@ -2,20 +2,18 @@ import fs from 'node:fs';
 import {
   type DataType,
   engine,
-  findBackend,
   type InferenceModel,
   type ModelPredictConfig,
   type ModelTensorInfo,
   type NamedTensorMap,
   Tensor,
-  type TensorInfo,
 } from '@tensorflow/tfjs-core';
-import { TftrtBackend } from '../backend/backend';
-import { BACKEND_NAME } from '../backend/kernels/table';
+import { tftrtBackend } from '../backend/active';
 import { TftrtError } from '../errors';
 import { nativeRuntime } from '../native';
 import { fullTensorName } from '../program/graph_def';
 import { Program } from '../program/program';
+import { planRequest, toTensors } from '../program/requests';
 import { parseSignatures, type SavedModelSignature, type SignatureEndpoint } from './signature';
 
 export interface SavedModelOptions {
@@ -128,20 +126,21 @@ export class SavedModel implements InferenceModel {
     this.program.dispose();
   }
 
-  private run(inputs: Inputs, fetches: string[]): Tensor[] {
+  private run(inputs: Inputs, outputs: string[]): Tensor[] {
     const tensors = this.bind(inputs);
-    const unique = [...new Set(fetches)];
-    return toTensors(fetches, unique, this.program.run(theBackend(), this.feeds(), tensors, unique));
+    const request = planRequest(this.feeds(), outputs);
+    return toTensors(request, tensors, this.program.run(tftrtBackend(), request, tensors));
   }
 
-  private async runAsync(inputs: Inputs, fetches: string[]): Promise<Tensor[]> {
-    const tensors = this.bind(inputs);
-    const unique = [...new Set(fetches)];
-    return toTensors(
-      fetches,
-      unique,
-      await this.program.runAsync(theBackend(), this.feeds(), tensors, unique),
-    );
+  private async runAsync(inputs: Inputs, outputs: string[]): Promise<Tensor[]> {
+    // The caller may dispose of the inputs as soon as this function first waits.
+    const held = this.bind(inputs).map((input) => engine().keep(input.clone()));
+    const request = planRequest(this.feeds(), outputs);
+    try {
+      return toTensors(request, held, await this.program.runAsync(tftrtBackend(), request, held));
+    } finally {
+      for (const input of held) input.dispose();
+    }
   }
 
   private feeds(): string[] {
@@ -252,29 +251,6 @@ export class SavedModel implements InferenceModel {
   private inputError(code: string, what: string): TftrtError {
     return new TftrtError(code, `The model ${this.directory} ${what}.`);
   }
-}
-
-/** The backend's instance: its tensors are TensorFlow's, whatever backend is active. */
-function theBackend(): TftrtBackend {
-  const backend = findBackend(BACKEND_NAME);
-  if (!(backend instanceof TftrtBackend)) {
-    throw new TftrtError(
-      'TFTRT_NOT_STARTED',
-      "The backend 'tftrt' is not in use: call `await tf.setBackend('tftrt')` first.",
-    );
-  }
-  return backend;
-}
-
-function toTensors(fetches: string[], unique: string[], results: TensorInfo[]): Tensor[] {
-  const tensors = results.map((info) => engine().makeTensorFromTensorInfo(info));
-  const used = new Set<Tensor>();
-  return fetches.map((name) => {
-    const tensor = tensors[unique.indexOf(name)]!;
-    if (used.has(tensor)) return tensor.clone();
-    used.add(tensor);
-    return tensor;
-  });
 }
 
 function shapeResult(inputs: Inputs, outputs: SignatureEndpoint[], results: Tensor[]): Outputs {

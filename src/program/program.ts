@@ -4,6 +4,7 @@ import { DT } from '../dtypes';
 import { TftrtError } from '../errors';
 import type { Handle, NativeRuntime, ProgramArguments } from '../native';
 import { fullTensorName, type GraphDef } from './graph_def';
+import type { Request } from './requests';
 
 /** A constant's values, for a Const node of the graph with the same name that has none. */
 export interface Weight {
@@ -62,7 +63,7 @@ export class Program {
       true,
       directory,
       tags,
-      JSON.stringify(sessionConfig(runtime)),
+      JSON.stringify(sessionConfig(runtime, false)),
     );
     return new Program(runtime, handle, directory);
   }
@@ -78,8 +79,10 @@ export class Program {
     return this.runtime.addon.programTensorType(this.handle, fullTensorName(name));
   }
 
-  /** Runs on this thread. `inputs` in the order of `feeds`; the outputs are in the order of `fetches`. */
-  run(backend: TftrtBackend, feeds: string[], inputs: TensorInfo[], fetches: string[]): TensorInfo[] {
+  /** Runs on this thread. `inputs` are in the order of the request's feeds, the outputs in that of its fetches. */
+  run(backend: TftrtBackend, { feeds, fetches }: Request, inputs: readonly TensorInfo[]): TensorInfo[] {
+    this.requireLive();
+    if (fetches.length === 0) return [];
     const callable = this.callable(feeds, fetches);
     const handles = inputs.map((input) => backend.handle(input));
     this.passInputs(handles, fetches.length);
@@ -89,18 +92,19 @@ export class Program {
   /** As `run`, off the event loop: compiling, uploading, running. The inputs may be disposed of meanwhile. */
   async runAsync(
     backend: TftrtBackend,
-    feeds: string[],
-    inputs: TensorInfo[],
-    fetches: string[],
+    { feeds, fetches }: Request,
+    inputs: readonly TensorInfo[],
   ): Promise<TensorInfo[]> {
+    this.requireLive();
+    if (fetches.length === 0) return [];
     // Take part in the ownership of the inputs until the native run holds them.
     for (const input of inputs) backend.incRef(input.dataId);
     let outputs: Promise<Int32Array>;
     try {
       const callable = await this.callableAsync(feeds, fetches);
-      const handles: Handle[] = [];
-      for (const input of inputs) handles.push(await backend.handleAsync(input));
+      for (const input of inputs) await backend.uploadAsync(input);
       this.requireLive();
+      const handles = inputs.map((input) => backend.handle(input));
       this.passInputs(handles, fetches.length);
       outputs = this.runtime.addon.runCallableAsync(callable, handles.length);
     } finally {
@@ -201,7 +205,7 @@ function callableKey(feeds: string[], fetches: string[]): string {
 function programArguments(runtime: NativeRuntime, graph: GraphDef, weights: Weight[]): ProgramArguments {
   return [
     JSON.stringify(graph),
-    JSON.stringify(sessionConfig(runtime)),
+    JSON.stringify(sessionConfig(runtime, true)),
     weights.map(({ name }) => name),
     weights.map(({ dtype }) => dtype),
     weights.map(({ shape }) => shape),
@@ -209,7 +213,12 @@ function programArguments(runtime: NativeRuntime, graph: GraphDef, weights: Weig
   ];
 }
 
-/** tensorflow.ConfigProto of a session. */
-function sessionConfig(runtime: NativeRuntime): Record<string, unknown> {
-  return { ...runtime.configProto };
+/**
+ * tensorflow.ConfigProto of a session. For graphs that bring their own fusions, grappler's remapper is off on the CPU: it
+ * fuses x·relu6(x+3)·c with any c near 1/6 into a hard swish, which costs models with float16 weights their precision, and
+ * some graphs that it made have crashed TensorFlow's oneDNN pass.
+ */
+function sessionConfig(runtime: NativeRuntime, fused: boolean): Record<string, unknown> {
+  if (runtime.onGpu || !fused) return { ...runtime.configProto };
+  return { ...runtime.configProto, graphOptions: { rewriteOptions: { remapping: 'OFF' } } };
 }

@@ -1,5 +1,5 @@
-import { backend, env, getBackend } from '@tensorflow/tfjs-core';
-import { TftrtBackend } from '../../backend/backend';
+import { env, getBackend, Tensor } from '@tensorflow/tfjs-core';
+import { tftrtBackend } from '../../backend/active';
 import { BACKEND_NAME } from '../../backend/kernels/table';
 import { GraphModelPlan } from './plan';
 import { opsForJavaScript } from './support';
@@ -31,12 +31,12 @@ export function hookGraphModel(prototype: object): void {
   hooked[HOOKED] = true;
 
   hooked.execute = function (this: GraphModelInternals, inputs, outputs) {
-    const plan = planOf(this);
+    const plan = planOf(this, inputs);
     return plan === undefined ? execute.call(this as never, inputs, outputs) : plan.execute(inputs, outputs);
   } as GraphModelPrototype['execute'];
 
   hooked.executeAsync = async function (this: GraphModelInternals, inputs, outputs) {
-    const plan = planOf(this);
+    const plan = planOf(this, inputs);
     return plan === undefined
       ? executeAsync.call(this as never, inputs, outputs)
       : plan.executeAsync(inputs, outputs);
@@ -49,18 +49,25 @@ export function hookGraphModel(prototype: object): void {
   } as GraphModelPrototype['dispose'];
 }
 
-function planOf(model: GraphModelInternals): GraphModelPlan | undefined {
-  if (getBackend() !== BACKEND_NAME) return undefined;
+function planOf(model: GraphModelInternals, inputs: ModelInputs): GraphModelPlan | undefined {
+  if (getBackend() !== BACKEND_NAME || hasEmptyTensor(inputs)) return undefined;
   const known = plans.get(model);
   if (known === undefined) return makePlan(model);
   return known === 'javascript' || !wanted() ? undefined : known;
 }
 
+/**
+ * TensorFlow's oneDNN convolutions give an empty batch the shape of their input, which breaks the ops after them; tfjs's
+ * executor runs such calls, which compute next to nothing.
+ */
+function hasEmptyTensor(inputs: ModelInputs): boolean {
+  const tensors = Array.isArray(inputs) ? inputs : inputs instanceof Tensor ? [inputs] : Object.values(inputs);
+  return tensors.some((tensor) => tensor?.size === 0);
+}
+
 function makePlan(model: GraphModelInternals): GraphModelPlan | undefined {
-  const tftrt = backend();
   if (model.executor === undefined || model.artifacts === undefined || !wanted()) return undefined;
-  // An unavailable backend throws its reason here.
-  if (!(tftrt instanceof TftrtBackend)) throw tftrt.memory();
+  const tftrt = tftrtBackend();
   const foreign = opsForJavaScript(model, tftrt.runtime);
   if (foreign.length > 0) {
     plans.set(model, 'javascript');

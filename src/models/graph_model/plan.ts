@@ -1,9 +1,10 @@
-import { engine, type NamedTensorMap, type Tensor, type TensorInfo } from '@tensorflow/tfjs-core';
+import { engine, type NamedTensorMap, type Tensor } from '@tensorflow/tfjs-core';
 import type { TftrtBackend } from '../../backend/backend';
 import { toTFDataType } from '../../dtypes';
 import { TftrtError } from '../../errors';
 import { parseTensorName } from '../../program/graph_def';
 import { Program, type Weight } from '../../program/program';
+import { planRequest, type Request, toTensors } from '../../program/requests';
 import { normalizeInputs } from './inputs';
 import { rewriteGraph } from './rewrite';
 import { mergeInitializer } from './tables';
@@ -11,12 +12,8 @@ import type { ExecutorNode, GraphExecutor, GraphModelInternals, ModelInputs } fr
 
 /** A call of the model, checked and in TensorFlow's terms. */
 interface Call {
-  readonly feeds: string[];
+  readonly request: Request;
   readonly inputs: Tensor[];
-  /** Each once, and none that is fed. */
-  readonly fetches: string[];
-  /** For each requested output: the fetch or, as a negative number, the input (−1 is the first) that it is. */
-  readonly sources: number[];
 }
 
 /** A GraphModel as one Program. Made at the model's first use on the backend. */
@@ -35,23 +32,22 @@ export class GraphModelPlan {
   /** As GraphModel.execute, in one run. */
   execute(inputs: ModelInputs, outputs?: string | string[]): Tensor | Tensor[] {
     this.requireLive();
-    const call = this.prepare(inputs, outputs);
+    const { request, inputs: tensors } = this.prepare(inputs, outputs);
     this.program ??= Program.fromGraph(...this.source());
-    const results = this.program.run(this.backend, call.feeds, call.inputs, call.fetches);
-    return this.toTensors(call, results);
+    const results = this.program.run(this.backend, request, tensors);
+    return single(toTensors(request, tensors, results));
   }
 
   /** As GraphModel.executeAsync, off the event loop. */
   async executeAsync(inputs: ModelInputs, outputs?: string | string[]): Promise<Tensor | Tensor[]> {
     this.requireLive();
-    const call = this.prepare(inputs, outputs);
+    const { request, inputs: tensors } = this.prepare(inputs, outputs);
     // The caller may dispose of the inputs as soon as this function first waits.
-    const held = call.inputs.map((input) => input.clone());
-    for (const input of held) engine().keep(input);
+    const held = tensors.map((input) => engine().keep(input.clone()));
     try {
       const program = this.program ?? (await this.programAsync());
-      const results = await program.runAsync(this.backend, call.feeds, held, call.fetches);
-      return this.toTensors({ ...call, inputs: held }, results);
+      const results = await program.runAsync(this.backend, request, held);
+      return single(toTensors(request, held, results));
     } finally {
       for (const input of held) input.dispose();
     }
@@ -80,7 +76,7 @@ export class GraphModelPlan {
   private source(): Parameters<typeof Program.fromGraph> {
     const { graph, initializers } = mergeInitializer(this.model);
     const { runtime } = this.backend;
-    const rewritten = rewriteGraph(graph, { onGpu: runtime.onGpu });
+    const rewritten = rewriteGraph(graph, { onGpu: runtime.onGpu, oneDnn: runtime.addon.oneDnnEnabled() });
     return [runtime, this.label(), rewritten, this.weights(), initializers];
   }
 
@@ -111,17 +107,8 @@ export class GraphModelPlan {
         );
       }
     });
-    const feedNames = feeds.map(withIndex);
-    const fetches: string[] = [];
-    const sources = requested.map((name) => {
-      const full = withIndex(name);
-      const fed = feedNames.indexOf(full);
-      if (fed >= 0) return -1 - fed;
-      const known = fetches.indexOf(full);
-      return known >= 0 ? known : fetches.push(full) - 1;
-    });
     this.requireComplete(feeds, requested);
-    return { feeds: feedNames, inputs: tensors, fetches, sources };
+    return { request: planRequest(feeds, requested), inputs: tensors };
   }
 
   /** tfjs's error for outputs that need inputs which were not given. */
@@ -137,25 +124,13 @@ export class GraphModelPlan {
     this.checked.add(key);
   }
 
-  private toTensors(call: Call, results: TensorInfo[]): Tensor | Tensor[] {
-    const tensors = results.map((info) => engine().makeTensorFromTensorInfo(info));
-    const used = new Set<Tensor>();
-    const requested = call.sources.map((source) => {
-      const tensor = source < 0 ? call.inputs[-1 - source]! : tensors[source]!;
-      if (source < 0 || used.has(tensor)) return tensor.clone();
-      used.add(tensor);
-      return tensor;
-    });
-    return requested.length > 1 ? requested : requested[0]!;
-  }
-
   private get executor(): GraphExecutor {
     return this.model.executor!;
   }
 
   private label(): string {
     const { modelUrl } = this.model;
-    return typeof modelUrl === 'string' ? modelUrl : 'the graph model';
+    return typeof modelUrl === 'string' ? modelUrl : '(a GraphModel from memory)';
   }
 
   private requireLive(): void {
@@ -167,8 +142,8 @@ export class GraphModelPlan {
   }
 }
 
-function withIndex(name: string): string {
-  return parseTensorName(name).join(':');
+function single(tensors: Tensor[]): Tensor | Tensor[] {
+  return tensors.length === 1 ? tensors[0]! : tensors;
 }
 
 /** Placeholders on the way to the outputs that are not fed. */

@@ -1,8 +1,10 @@
-import { type AttrValue, type GraphDef, type NodeDef, textOf } from '../../program/graph_def';
+import { type AttrValue, bytesAttr, type GraphDef, type NodeDef, textOf } from '../../program/graph_def';
 
 /** Where the graph will run decides what TensorFlow has kernels for. */
 export interface Target {
   readonly onGpu: boolean;
+  /** On the CPU: oneDNN brings the only kernel of the fused depthwise convolution. */
+  readonly oneDnn: boolean;
 }
 
 /** Ops that exist in converted models only: tfjs-converter made them, TensorFlow has never heard of them. */
@@ -14,6 +16,9 @@ export const TFJS_ONLY_OPS: ReadonlySet<string> = new Set([
 
 /** What TensorFlow's CPU kernels of `_FusedConv2D` and `_FusedMatMul` fuse, besides the bias. */
 const FUSED_ON_CPU: ReadonlySet<string> = new Set(['Relu', 'Relu6', 'Elu', 'LeakyRelu']);
+
+/** What oneDNN's depthwise convolution fuses, besides the bias. */
+const FUSED_BY_ONEDNN: ReadonlySet<string> = new Set(['Relu', 'Relu6', 'Elu']);
 
 /** Fused op → the plain op that it grew out of, and the attributes that this one takes over. */
 const FUSED_OPS: Record<string, { op: string; output: string; attributes: string[] }> = {
@@ -65,8 +70,13 @@ export function rewriteGraph(graph: GraphDef, target: Target): GraphDef {
   const functions = graph.library?.function?.map((definition) => {
     const body = new Rewriter(target, true);
     const nodeDef = body.rewrite(definition.nodeDef ?? []);
+    const names = new Set(nodeDef.map(({ name }) => name));
+    const scope = definition.signature.name;
     const ret = Object.fromEntries(
-      Object.entries(definition.ret ?? {}).map(([name, tensor]) => [name, body.renamed(tensor)]),
+      Object.entries(definition.ret ?? {}).map(([name, tensor]) => [
+        name,
+        body.renamed(scoped(tensor, scope, names)),
+      ]),
     );
     return { ...definition, nodeDef, ret };
   });
@@ -75,6 +85,12 @@ export function rewriteGraph(graph: GraphDef, target: Target): GraphDef {
     ...(functions === undefined ? {} : { library: { ...graph.library, function: functions } }),
     ...(graph.versions === undefined ? {} : { versions: graph.versions }),
   };
+}
+
+/** The converter gives the constants of a function its name as prefix, but forgets to in what the function returns. */
+function scoped(tensor: string, scope: string, names: ReadonlySet<string>): string {
+  const node = tensor.split(':')[0]!;
+  return !names.has(node) && names.has(`${scope}/${node}`) ? `${scope}/${tensor}` : tensor;
 }
 
 class Rewriter {
@@ -111,28 +127,24 @@ class Rewriter {
       const [x, alpha] = dataInputs(node) as [string, string];
       return this.finish(node, this.prelu(node, x, alpha));
     }
-    if (node.op in FUSED_OPS && !this.runsFused(node)) return this.unfuse(node);
-    // Converters that ran on an older TensorFlow left out an attribute that the op has now.
-    if (node.op === '_FusedConv2D' && node.attr?.TArgs === undefined) {
-      const type = node.attr?.T?.type ?? 'DT_FLOAT';
-      const types = dataInputs(node)
-        .slice(2)
-        .map(() => type);
-      return [
-        { ...node, attr: { ...node.attr, num_args: { i: types.length }, TArgs: { list: { type: types } } } },
-      ];
-    }
-    return [node];
+    if (!(node.op in FUSED_OPS)) return [node];
+    return this.runsFused(node) ? [asTensorFlowsOwn(node)] : this.unfuse(node);
   }
 
-  /** Whether TensorFlow has a kernel for the fused node as it is. */
+  /** Whether TensorFlow has a kernel for the fused node. */
   private runsFused(node: NodeDef): boolean {
-    if (this.target.onGpu || node.op === 'FusedDepthwiseConv2dNative') return false;
-    const dataFormat = node.attr?.data_format?.s;
-    if (dataFormat !== undefined && textOf(dataFormat) !== 'NHWC') return false;
+    if (this.target.onGpu) return false;
+    const isDepthwise = node.op === 'FusedDepthwiseConv2dNative';
+    if (isDepthwise && !this.target.oneDnn) return false;
+    const { data_format: format, padding, dilations } = node.attr ?? {};
+    if (format?.s !== undefined && textOf(format.s) !== 'NHWC') return false;
+    const isDilated = dilations?.list?.i?.some((dilation) => Number(dilation) !== 1) ?? false;
+    if (isDepthwise && (isDilated || padding?.s === undefined || textOf(padding.s) === 'EXPLICIT'))
+      return false;
     const [bias, activation, ...more] = fusedOps(node);
+    const activations = isDepthwise ? FUSED_BY_ONEDNN : FUSED_ON_CPU;
     return (
-      bias === 'BiasAdd' && more.length === 0 && (activation === undefined || FUSED_ON_CPU.has(activation))
+      bias === 'BiasAdd' && more.length === 0 && (activation === undefined || activations.has(activation))
     );
   }
 
@@ -225,6 +237,38 @@ class Rewriter {
   private tensor(step: NodeDef): string {
     return this.inFunction ? `${step.name}:${OUTPUT_NAMES[step.op]}:0` : step.name;
   }
+}
+
+/** The fused node under TensorFlow's name for it, with the attributes that its definition has. */
+function asTensorFlowsOwn(node: NodeDef): NodeDef {
+  const args = dataInputs(node).slice(2);
+  const attr = { ...node.attr, fused_ops: { list: { s: fusedOps(node).map((name) => bytesAttr(name).s!) } } };
+  if (node.op === 'FusedDepthwiseConv2dNative') {
+    const names = [
+      'T',
+      'strides',
+      'padding',
+      'data_format',
+      'dilations',
+      'fused_ops',
+      'epsilon',
+      'leakyrelu_alpha',
+    ];
+    return {
+      ...node,
+      op: '_FusedDepthwiseConv2dNative',
+      attr: { ...pick(attr, names), num_args: { i: args.length } },
+    };
+  }
+  if (node.op === '_FusedConv2D') {
+    // Converters that ran on an older TensorFlow left out an attribute that the op has now.
+    const type = node.attr?.T?.type ?? 'DT_FLOAT';
+    return {
+      ...node,
+      attr: { ...attr, num_args: { i: args.length }, TArgs: { list: { type: args.map(() => type) } } },
+    };
+  }
+  return { ...node, attr };
 }
 
 /** What a node fuses after its main op, in order; some converters leave trailing empty or `NoOp` entries. */

@@ -1,0 +1,43 @@
+import { engine, type Tensor, type TensorInfo } from '@tensorflow/tfjs-core';
+import { fullTensorName } from './graph_def';
+
+/**
+ * What to feed and fetch for a list of requested outputs, which may name one twice, or name an input: TensorFlow takes
+ * neither.
+ */
+export interface Request {
+  readonly feeds: string[];
+  /** Each once, and none that is fed. */
+  readonly fetches: string[];
+  /** For each requested output: the number of its fetch or, negative, of the input that it is (−1 is the first). */
+  readonly sources: number[];
+}
+
+export function planRequest(feedNames: readonly string[], outputNames: readonly string[]): Request {
+  const feeds = feedNames.map(fullTensorName);
+  const fetches: string[] = [];
+  const sources = outputNames.map(fullTensorName).map((name) => {
+    const fed = feeds.indexOf(name);
+    if (fed >= 0) return -1 - fed;
+    const known = fetches.indexOf(name);
+    return known >= 0 ? known : fetches.push(name) - 1;
+  });
+  return { feeds, fetches, sources };
+}
+
+/** One tensor for each requested output; none is the caller's own or the same object twice, so that each can be disposed of. */
+export function toTensors(
+  { sources }: Request,
+  inputs: readonly Tensor[],
+  results: readonly TensorInfo[],
+): Tensor[] {
+  const tensors = results.map((info) => engine().makeTensorFromTensorInfo(info));
+  const used = new Set<number>();
+  return sources.map((source) => {
+    if (source < 0) return inputs[-1 - source]!.clone();
+    const tensor = tensors[source]!;
+    if (used.has(source)) return tensor.clone();
+    used.add(source);
+    return tensor;
+  });
+}
