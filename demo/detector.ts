@@ -36,8 +36,8 @@ export class Detector {
   }
 
   /** One run of the network: [1, 100, 6], rows of x1, y1, x2, y2 (in pixels of the input), score, class. */
-  async run(input: tf.Tensor4D): Promise<tf.Tensor3D> {
-    return (await this.model.executeAsync(input, DETECTIONS)) as tf.Tensor3D;
+  run(input: tf.Tensor4D): tf.Tensor3D {
+    return this.model.execute(input, DETECTIONS) as tf.Tensor3D;
   }
 
   /** The things found, the surest first. */
@@ -45,14 +45,17 @@ export class Detector {
     const [rows] = await output.array();
     const boxes = rows!.map(([x1, y1, x2, y2]) => [y1!, x1!, y2!, x2!]);
     const scores = rows!.map((row) => row[4]!);
-    const kept = await tf.image.nonMaxSuppressionAsync(
-      tf.tensor2d(boxes),
-      tf.tensor1d(scores),
-      MAX_DETECTIONS,
-      MAX_OVERLAP,
-      MIN_SCORE,
+    const kept = tf.tidy(() =>
+      tf.image.nonMaxSuppression(
+        tf.tensor2d(boxes),
+        tf.tensor1d(scores),
+        MAX_DETECTIONS,
+        MAX_OVERLAP,
+        MIN_SCORE,
+      ),
     );
     const indices = await kept.data();
+    kept.dispose();
     return Array.from(indices, (index) => {
       const [x1, y1, x2, y2, score, label] = rows![index] as [number, number, number, number, number, number];
       return {

@@ -14,7 +14,7 @@ async function main(): Promise<void> {
   const chosen = process.argv[2];
   const photoFile =
     chosen === undefined
-      ? path.join(await ensureFaceApiDemo(), 'sample1.jpg')
+      ? path.join(await ensureFaceApiDemo(), 'sample2.jpg')
       : path.resolve(process.env.INIT_CWD ?? '.', chosen);
   const models = await ensureHumanModels();
   await tf.setBackend('tftrt');
@@ -57,11 +57,9 @@ function printDetections(detections: readonly Detection[]): void {
 }
 
 /** The result of the first run, and how long the first and the later runs took, in ms. */
-async function timeRuns(
-  run: () => Promise<tf.Tensor3D>,
-): Promise<[tf.Tensor3D, { first: number; later: number }]> {
+async function timeRuns(run: () => tf.Tensor3D): Promise<[tf.Tensor3D, { first: number; later: number }]> {
   const readResult = async () => {
-    const result = await run();
+    const result = run();
     await result.data();
     return result;
   };

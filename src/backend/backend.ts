@@ -11,7 +11,7 @@ import { fromTFDataType, toTFDataType } from '../dtypes';
 import { TftrtError } from '../errors';
 import type { Handle, NativeRuntime } from '../native';
 import { Constants } from './constants';
-import { type Attributes, attributeKinds, toAttrValue } from './op_attributes';
+import { PreparedOps } from './prepared_ops';
 import { TensorData } from './tensor_data';
 
 /** Copies above this many bytes leave the event loop's thread. */
@@ -20,10 +20,9 @@ const ASYNC_COPY_BYTES = 64 * 1024;
 /** tfjs's backend `tftrt`: tensors in TensorFlow's memory, ops and graphs run by TensorFlow. */
 export class TftrtBackend extends KernelBackend {
   readonly constants: Constants;
+  readonly ops: PreparedOps;
   /** Tensors that came from other backends: their DataIds are those backends' objects. */
   private readonly adopted = new WeakMap<object, TensorData>();
-  private readonly opIds = new Map<string, number>();
-  private readonly attributeKinds = new Map<string, ReadonlyMap<string, string>>();
   /** Replaced views of aliased tensors: released by `endCall`. */
   private readonly retiredViews: Handle[] = [];
   private dataIds = 0;
@@ -31,6 +30,7 @@ export class TftrtBackend extends KernelBackend {
   constructor(readonly runtime: NativeRuntime) {
     super();
     this.constants = new Constants(runtime);
+    this.ops = PreparedOps.of(runtime);
   }
 
   // --- tfjs's storage interface -----------------------------------------------------------------------------------
@@ -147,14 +147,11 @@ export class TftrtBackend extends KernelBackend {
     if (dataId instanceof TensorData && dataId.live) return dataId;
     const adopted = this.adopted.get(dataId);
     if (adopted !== undefined) return adopted;
+    // Not known to tfjs: it was disposed of, and nobody has its values.
+    if (!engine().state.tensorInfo.has(dataId)) throw disposedTensor();
     engine().moveData(this, dataId);
     const moved = this.adopted.get(dataId);
-    if (moved === undefined) {
-      throw new TftrtError(
-        'TFTRT_TENSOR_DISPOSED',
-        'The tensor is disposed, or it belongs to no backend. Use tensors before they are disposed, and keep() those that must outlive a tidy().',
-      );
-    }
+    if (moved === undefined) throw disposedTensor();
     return moved;
   }
 
@@ -166,31 +163,22 @@ export class TftrtBackend extends KernelBackend {
     return util.arraysEqual(shape, data.shape) ? handle : this.view(data, shape);
   }
 
-  /** As `handle`, but large values are copied off the event loop. */
-  async handleAsync(info: TensorInfo): Promise<Handle> {
+  /** Uploads large values off the event loop, so that `handle` finds them in TensorFlow's memory. */
+  async uploadAsync(info: TensorInfo): Promise<void> {
     const data = this.data(info.dataId);
-    if (
-      data.handle !== 0 ||
-      data.dtype === 'string' ||
-      util.sizeFromShape(data.shape) * 4 <= ASYNC_COPY_BYTES
-    ) {
-      return this.handle(info);
-    }
-    const values = this.uploadable(data);
+    const bytes = util.sizeFromShape(data.shape) * 4;
+    if (data.handle !== 0 || data.dtype === 'string' || bytes <= ASYNC_COPY_BYTES) return;
+    const { addon } = this.runtime;
     this.writeShape(data.shape);
-    const handle = await this.runtime.addon.createTensorAsync(
-      toTFDataType(data.dtype),
-      data.shape.length,
-      values,
-    );
+    const dtype = toTFDataType(data.dtype);
+    const handle = await addon.createTensorAsync(dtype, data.shape.length, this.uploadable(data));
     // Meanwhile it may have been disposed of, or uploaded by somebody else.
     if (!data.live || data.handle !== 0) {
-      this.runtime.addon.releaseTensor(handle);
-      return this.handle(info);
+      addon.releaseTensor(handle);
+      return;
     }
     data.handle = handle;
     data.values = null;
-    return this.handle(info);
   }
 
   /** Host values of a tensor without a copy: not to be changed. */
@@ -225,31 +213,6 @@ export class TftrtBackend extends KernelBackend {
     }
     this.endCall();
     return infos;
-  }
-
-  /** The id of an op with these attributes, made at the first call. */
-  op(name: string, attributes?: Attributes): number {
-    let key = name;
-    if (attributes !== undefined) {
-      for (const attribute in attributes) key += `;${attribute}=${attributes[attribute]}`;
-    }
-    return this.opIds.get(key) ?? this.prepareOp(key, name, attributes ?? {});
-  }
-
-  private prepareOp(key: string, name: string, attributes: Attributes): number {
-    const { addon } = this.runtime;
-    let kinds = this.attributeKinds.get(name);
-    if (kinds === undefined) {
-      kinds = attributeKinds(addon, name);
-      this.attributeKinds.set(name, kinds);
-    }
-    const attr: Record<string, unknown> = {};
-    for (const [attribute, value] of Object.entries(attributes)) {
-      attr[attribute] = toAttrValue(kinds.get(attribute), value);
-    }
-    const id = addon.prepareOp(JSON.stringify({ op: name, attr }));
-    this.opIds.set(key, id);
-    return id;
   }
 
   /**
@@ -325,7 +288,7 @@ export class TftrtBackend extends KernelBackend {
 
   private uploadable(data: TensorData): ArrayBufferView {
     const { values, dtype } = data;
-    if (values === null) throw new TftrtError('TFTRT_TENSOR_DISPOSED', 'The tensor is disposed.');
+    if (values === null) throw disposedTensor();
     if (
       dtype === 'int32' ? values instanceof Int32Array : values instanceof Float32Array && dtype !== 'bool'
     ) {
@@ -352,6 +315,13 @@ export class TftrtBackend extends KernelBackend {
   private count(data: TensorData, sign: 1 | -1): void {
     this.dataIds += data.dtype === 'complex64' ? 3 * sign : sign;
   }
+}
+
+function disposedTensor(): TftrtError {
+  return new TftrtError(
+    'TFTRT_TENSOR_DISPOSED',
+    'The tensor is disposed. Use tensors before they are disposed of, and keep() those that must outlive a tidy().',
+  );
 }
 
 function newValues(data: TensorData): Float32Array | Int32Array | Uint8Array {

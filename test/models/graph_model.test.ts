@@ -1,7 +1,14 @@
 import path from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import { expect } from 'chai';
-import { type Fixture, exceedsInt32, mismatch, readFixtures, registerFixtureOps, toTensors } from '../support/fixtures';
+import {
+  exceedsInt32,
+  type Fixture,
+  mismatch,
+  readFixtures,
+  registerFixtureOps,
+  toTensors,
+} from '../support/fixtures';
 import { live, onTftrt } from '../support/tftrt';
 
 /** Every fixture, by its own outputs of Python's TensorFlow: nothing is left out, whatever tfjs's executor can do. */
@@ -34,7 +41,9 @@ async function check(fixture: Fixture, mode: 'execute' | 'executeAsync'): Promis
     for (const [i, output] of outputs.entries()) {
       const wanted = expected[i]!;
       expect(exceedsInt32(wanted), 'fixture fits int32').to.equal(false);
-      expect(await mismatch(output, wanted, call.tolerance), `${call.name}, output ${names[i]}`).to.equal(null);
+      expect(await mismatch(output, wanted, call.tolerance), `${call.name}, output ${names[i]}`).to.equal(
+        null,
+      );
     }
     tf.dispose([inputs, outputs]);
   }

@@ -1,7 +1,15 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { expect } from 'chai';
 import * as tftrt from 'tfjs-backend-tftrt';
-import { type Fixture, type FixtureCase, exceedsInt32, mismatch, readFixture, readFixtures, toTensors } from '../support/fixtures';
+import {
+  exceedsInt32,
+  type Fixture,
+  type FixtureCase,
+  mismatch,
+  readFixture,
+  readFixtures,
+  toTensors,
+} from '../support/fixtures';
 import { cleanErrorOf, errorOf, live, onTftrt } from '../support/tftrt';
 
 describe('SavedModels', () => {
@@ -60,23 +68,55 @@ describe('SavedModels', () => {
 
     it('a missing input', () => expectError(() => model.predict({ a: a() }), 'TFTRT_MISSING_INPUT', "'z'"));
     it('an unknown input', () =>
-      expectError(() => model.predict({ a: a(), z: a(), q: a() }), 'TFTRT_UNKNOWN_INPUT', "'q'", 'a: float32'));
-    it('too few tensors', () => expectError(() => model.predict([a()]), 'TFTRT_MISSING_INPUT', '2 inputs', 'got 1'));
+      expectError(
+        () => model.predict({ a: a(), z: a(), q: a() }),
+        'TFTRT_UNKNOWN_INPUT',
+        "'q'",
+        'a: float32',
+      ));
+    it('too few tensors', () =>
+      expectError(() => model.predict([a()]), 'TFTRT_MISSING_INPUT', '2 inputs', 'got 1'));
     it('a wrong dtype', () =>
-      expectError(() => model.predict({ a: tf.tensor1d([1], 'int32'), z: a() }), 'TFTRT_INVALID_INPUT', "'a'", 'float32', 'int32'));
+      expectError(
+        () => model.predict({ a: tf.tensor1d([1], 'int32'), z: a() }),
+        'TFTRT_INVALID_INPUT',
+        "'a'",
+        'float32',
+        'int32',
+      ));
     it('a wrong rank', () =>
-      expectError(() => model.predict({ a: tf.tensor2d([[1]]), z: a() }), 'TFTRT_INVALID_INPUT', "'a'", '[-1]', '[1,1]'));
+      expectError(
+        () => model.predict({ a: tf.tensor2d([[1]]), z: a() }),
+        'TFTRT_INVALID_INPUT',
+        "'a'",
+        '[-1]',
+        '[1,1]',
+      ));
     it('no tensor', () =>
-      expectError(() => model.predict({ a: 5 as unknown as tf.Tensor, z: a() }), 'TFTRT_INVALID_INPUT', "'a'", 'number'));
+      expectError(
+        () => model.predict({ a: 5 as unknown as tf.Tensor, z: a() }),
+        'TFTRT_INVALID_INPUT',
+        "'a'",
+        'number',
+      ));
     it('an unknown output', () =>
-      expectError(() => model.execute({ a: a(), z: a() }, 'nowhere'), 'TFTRT_UNKNOWN_OUTPUT', "'nowhere'", 'b, y'));
+      expectError(
+        () => model.execute({ a: a(), z: a() }, 'nowhere'),
+        'TFTRT_UNKNOWN_OUTPUT',
+        "'nowhere'",
+        'b, y',
+      ));
     it('a disposed tensor', () => {
       const gone = a();
       gone.dispose();
       return expectError(() => model.predict({ a: gone, z: a() }), 'TFTRT_TENSOR_DISPOSED', "'a'");
     });
     it('shapes that do not broadcast', () =>
-      expectError(() => model.predict({ a: tf.tensor1d([1, 2]), z: tf.tensor1d([1, 2, 3]) }), 'TFTRT_INVALID_ARGUMENT', 'ncompatible shapes'));
+      expectError(
+        () => model.predict({ a: tf.tensor1d([1, 2]), z: tf.tensor1d([1, 2, 3]) }),
+        'TFTRT_INVALID_ARGUMENT',
+        'ncompatible shapes',
+      ));
   });
 
   it('a disposed model', async () => {
@@ -94,7 +134,9 @@ describe('SavedModels', () => {
     const tags = await cleanErrorOf(() => tftrt.loadSavedModel(folder('two_inputs'), { tags: ['train'] }));
     expect(tags.code).to.equal('TFTRT_NOT_FOUND');
     expect(tags.message).to.include('[train]').and.to.include('[serve]');
-    const signature = await cleanErrorOf(() => tftrt.loadSavedModel(folder('two_inputs'), { signature: 'x' }));
+    const signature = await cleanErrorOf(() =>
+      tftrt.loadSavedModel(folder('two_inputs'), { signature: 'x' }),
+    );
     expect(signature.code).to.equal('TFTRT_NOT_FOUND');
     expect(signature.message).to.include("'x'").and.to.include('serving_default');
   });
@@ -104,13 +146,18 @@ async function check(fixture: Fixture, async: boolean): Promise<void> {
   const before_ = live();
   for (const call of fixture.cases) {
     const { tags, signature } = call;
-    const model = await tftrt.loadSavedModel(fixture.folder, { ...(tags && { tags }), ...(signature && { signature }) });
+    const model = await tftrt.loadSavedModel(fixture.folder, {
+      ...(tags && { tags }),
+      ...(signature && { signature }),
+    });
     const inputs = toTensors(call.inputs);
     const run = async (): Promise<tf.NamedTensorMap> => {
       if (call.fetch === undefined) {
         return (async ? await model.predictAsync(inputs) : model.predict(inputs)) as tf.NamedTensorMap;
       }
-      const results = (async ? await model.executeAsync(inputs, call.fetch) : model.execute(inputs, call.fetch)) as tf.Tensor[];
+      const results = (
+        async ? await model.executeAsync(inputs, call.fetch) : model.execute(inputs, call.fetch)
+      ) as tf.Tensor[];
       return Object.fromEntries(results.map((tensor, i) => [call.fetch![i]!, tensor]));
     };
     if (Object.values(call.outputs).some(exceedsInt32)) {
@@ -128,7 +175,9 @@ async function check(fixture: Fixture, async: boolean): Promise<void> {
 async function compare(call: FixtureCase, outputs: tf.NamedTensorMap): Promise<void> {
   expect(Object.keys(outputs).sort()).to.deep.equal(Object.keys(call.outputs).sort());
   for (const [name, wanted] of Object.entries(call.outputs)) {
-    expect(await mismatch(outputs[name]!, wanted, call.tolerance), `${call.name}, output ${name}`).to.equal(null);
+    expect(await mismatch(outputs[name]!, wanted, call.tolerance), `${call.name}, output ${name}`).to.equal(
+      null,
+    );
   }
   tf.dispose(outputs);
 }
