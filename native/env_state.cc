@@ -64,6 +64,9 @@ Runtime& EnvState::runtime() const {
 }
 
 void EnvState::AttachCommands(Napi::Int32Array array) {
+  if (!array.IsTypedArray() || array.TypedArrayType() != napi_int32_array) {
+    throw Error("TFTRT_INVALID_ARGUMENT", "the command buffer must be an Int32Array");
+  }
   commands_ = array.Data();
   commands_length_ = array.ElementLength();
   commands_reference_ = Napi::Persistent(array);

@@ -12,5 +12,8 @@ export function tftrtBackend(): TftrtBackend {
   if (backend instanceof TftrtBackend) return backend;
   // A stand-in that throws why TensorFlow is unavailable, whatever is asked of it.
   backend?.memory();
-  throw new TftrtError('TFTRT_NOT_REGISTERED', "The backend 'tftrt' is not registered with this copy of @tensorflow/tfjs-core: two copies are installed.");
+  throw new TftrtError(
+    'TFTRT_NOT_REGISTERED',
+    "The backend 'tftrt' is not registered with this copy of @tensorflow/tfjs-core: two copies are installed.",
+  );
 }

@@ -5,7 +5,7 @@ import { DTYPE_NUMBERS, type DTypeName } from './op_attributes';
 const MAX_LENGTH = 64;
 const MAX_ENTRIES = 2048;
 
-export type ConstantDType = Exclude<DTypeName, 'string'>;
+export type ConstantDType = Exclude<DTypeName, 'string' | 'uint8'>;
 
 const VALUES: Record<ConstantDType, (values: readonly number[]) => ArrayBufferView> = {
   int32: (values) => Int32Array.from(values),
@@ -23,10 +23,6 @@ export class Constants {
   private transient: Handle[] = [];
 
   constructor(private readonly runtime: NativeRuntime) {}
-
-  get size(): number {
-    return this.handles.size;
-  }
 
   /** The handle of a tensor of this shape with these values. Valid until `release`. */
   get(
@@ -46,6 +42,7 @@ export class Constants {
     } else {
       if (this.handles.size >= MAX_ENTRIES) this.evictOldest();
       this.handles.set(key, handle);
+      this.runtime.keptConstants = this.handles.size;
     }
     return handle;
   }
@@ -61,6 +58,7 @@ export class Constants {
     this.release();
     for (const handle of this.handles.values()) this.runtime.addon.releaseTensor(handle);
     this.handles.clear();
+    this.runtime.keptConstants = 0;
   }
 
   /** A Map iterates in order of insertion. The oldest entry is transient from now on: an op being set up may use it. */

@@ -14,6 +14,7 @@ export const DTYPE_NUMBERS = {
   float32: DT.FLOAT,
   float64: DT.DOUBLE,
   int32: DT.INT32,
+  uint8: DT.UINT8,
   int64: DT.INT64,
   bool: DT.BOOL,
   complex64: DT.COMPLEX64,
@@ -60,7 +61,11 @@ export function toAttrValue(kind: string | undefined, value: AttributeValue): Re
 
 /** Protobuf's JSON has `NaN`, `Infinity` and `-Infinity` as strings; -0 would lose its sign as a number. */
 function toFloat(value: number): number | string {
-  return Number.isFinite(value) && !Object.is(value, -0) ? value : Object.is(value, -0) ? '-0' : String(value);
+  return Number.isFinite(value) && !Object.is(value, -0)
+    ? value
+    : Object.is(value, -0)
+      ? '-0'
+      : String(value);
 }
 
 function toBase64(text: string): string {

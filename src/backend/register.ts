@@ -7,7 +7,8 @@ import {
 import { nativeRuntime } from '../native';
 import { TftrtBackend } from './backend';
 import { kernelRows } from './kernels';
-import { BACKEND_NAME, toKernelConfig } from './kernels/table';
+import { toKernelConfig } from './kernels/run_row';
+import { BACKEND_NAME } from './kernels/table';
 
 /** Above cpu (1) and webgl (2); the same as that of tfjs-node's backend. */
 const PRIORITY = 3;

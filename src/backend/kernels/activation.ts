@@ -1,4 +1,4 @@
-import { type backend_util, type TensorInfo } from '@tensorflow/tfjs-core';
+import type { backend_util, TensorInfo } from '@tensorflow/tfjs-core';
 import { TftrtError } from '../../errors';
 import type { CallOperand, KernelCall, Value } from './call';
 

@@ -1,19 +1,109 @@
+import type { TensorInfo } from '@tensorflow/tfjs-core';
 import * as k from '@tensorflow/tfjs-core';
-import { util } from '@tensorflow/tfjs-core';
-import { custom, type KernelRow } from './table';
+import { backend_util, slice_util, util } from '@tensorflow/tfjs-core';
+import { allInputs, constant, custom, type KernelRow, op, pairs } from './table';
 
-/** Kernels that only rename or relabel their input: they share its data. */
-export const aliasKernels: KernelRow[] = [
-  custom(k.Identity, ({ inputs: { x }, backend }) => backend.alias(x, x.shape)),
-  custom(k.Reshape, ({ inputs: { x }, attrs, backend }) => {
-    const size = util.sizeFromShape(x.shape);
-    const shape = util.inferFromImplicitShape(attrs.shape, size);
-    util.assert(
-      size === util.sizeFromShape(shape),
-      () =>
-        `The new shape (${shape}) has ${util.sizeFromShape(shape)} elements and the old shape (${x.shape}) has ${size} elements. ` +
-        'The new shape and old shape must have the same number of elements.',
+const listOf = {
+  N: (_: unknown, inputs: TensorInfo[]) => inputs.length,
+  T: (_: unknown, inputs: TensorInfo[]) => inputs[0]!.dtype,
+};
+const axisOf = (axis: number, shape: number[]) => util.parseAxisParam(axis, shape)[0]!;
+
+/** Kernels that cut, join, pad, repeat and reorder. */
+export const arrayKernels: KernelRow[] = [
+  op(k.BatchToSpaceND, 'BatchToSpaceND', [
+    'x',
+    constant((attrs) => attrs.blockShape),
+    pairs((attrs) => attrs.crops),
+  ]),
+  op(k.BroadcastArgs, 'BroadcastArgs', ['s0', 's1']),
+  op(k.MirrorPad, 'MirrorPad', ['x', pairs((attrs) => attrs.paddings)], {
+    mode: (attrs) => attrs.mode.toUpperCase(),
+  }),
+  op(k.Pack, 'Pack', [allInputs], { ...listOf, axis: (attrs) => attrs.axis }),
+  op(k.SpaceToBatchND, 'SpaceToBatchND', [
+    'x',
+    constant((attrs) => attrs.blockShape),
+    pairs((attrs) => attrs.paddings),
+  ]),
+  op(k.Tile, 'Tile', ['x', constant((attrs) => attrs.reps)]),
+  op(k.Transpose, 'Transpose', ['x', constant((attrs) => attrs.perm)]),
+  op(k.Unpack, 'Unpack', ['value'], { num: unpacked, axis: (attrs) => attrs.axis }, { outputs: unpacked }),
+
+  custom(k.Concat, (call) => {
+    const tensors: TensorInfo[] = call.inputs;
+    const axis = axisOf(call.attrs.axis, tensors[0]!.shape);
+    const { dtype } = tensors[0]!;
+    backend_util.assertParamsConsistent(
+      tensors.map(({ shape }) => shape),
+      axis,
     );
-    return backend.alias(x, shape);
+    const operands = tensors.map((tensor) => call.cast(tensor, dtype));
+    return call.result(
+      call.run('ConcatV2', [...operands, call.scalar(axis)], { N: tensors.length, T: dtype, Tidx: 'int32' }),
+    );
+  }),
+  custom(k.PadV2, (call) => {
+    const { x } = call.inputs;
+    const { paddings, constantValue } = call.attrs;
+    const value =
+      x.dtype === 'string'
+        ? call.string(String(constantValue ?? ''))
+        : call.scalar(constantValue ?? 0, x.dtype);
+    return call.result(
+      call.run('PadV2', [x, call.constant(paddings.flat(), 'int32', [paddings.length, 2]), value]),
+    );
+  }),
+  custom(k.Reverse, (call) => {
+    const { x } = call.inputs;
+    if (x.shape.length === 0) return call.result(x);
+    const axes = call.constant(util.parseAxisParam(call.attrs.dims, x.shape));
+    return call.result(call.run('ReverseV2', [x, axes]));
+  }),
+  custom(k.Slice, (call) => {
+    const { x } = call.inputs;
+    const [begin, size] = slice_util.parseSliceParams(x, call.attrs.begin, call.attrs.size);
+    slice_util.assertParamsValid(x, begin, size);
+    return call.result(call.run('Slice', [x, call.constant(begin), call.constant(size)]));
+  }),
+  custom(k.StridedSlice, (call) => {
+    const { x } = call.inputs;
+    const { begin, end, strides, beginMask, endMask, ellipsisMask, newAxisMask, shrinkAxisMask } = call.attrs;
+    const bounds = [begin, end, strides ?? begin.map(() => 1)].map((values) => call.constant(values));
+    return call.result(
+      call.run('StridedSlice', [x, ...bounds], {
+        begin_mask: beginMask ?? 0,
+        end_mask: endMask ?? 0,
+        ellipsis_mask: ellipsisMask ?? 0,
+        new_axis_mask: newAxisMask ?? 0,
+        shrink_axis_mask: shrinkAxisMask ?? 0,
+      }),
+    );
+  }),
+  custom(k.SplitV, (call) => {
+    const { x } = call.inputs;
+    const axis = axisOf(call.attrs.axis, x.shape);
+    const sizes = backend_util.prepareSplitSize(x, call.attrs.numOrSizeSplits, axis);
+    return call
+      .runAll(
+        'SplitV',
+        [x, call.constant(sizes), call.scalar(axis)],
+        { num_split: sizes.length },
+        sizes.length,
+      )
+      .map((part) => call.result(part));
+  }),
+  custom(k.DepthToSpace, (call) => {
+    const { x } = call.inputs;
+    const { blockSize, dataFormat } = call.attrs;
+    const transposed = dataFormat === 'NCHW';
+    const y = call.run('DepthToSpace', [transposed ? call.transpose(x, [0, 2, 3, 1]) : x], {
+      block_size: blockSize,
+    });
+    return call.result(transposed ? call.transpose(y, [0, 3, 1, 2]) : y);
   }),
 ];
+
+function unpacked(attrs: { axis: number }, { value }: { value: TensorInfo }): number {
+  return value.shape[axisOf(attrs.axis, value.shape)]!;
+}

@@ -37,7 +37,7 @@ export class KernelCall {
   /** Runs an op; its first output. */
   run(op: string, operands: readonly CallOperand[], attributes?: Attributes): Value {
     const { backend } = this;
-    const count = backend.call(backend.op(op, attributes), this.handles(operands));
+    const count = backend.call(backend.ops.id(op, attributes), this.handles(operands));
     if (count > 1) backend.dropOthers(count);
     return this.valueAt(0);
   }
@@ -45,7 +45,7 @@ export class KernelCall {
   /** Runs an op; all its outputs. */
   runAll(op: string, operands: readonly CallOperand[], attributes?: Attributes, outputs?: number): Value[] {
     const { backend } = this;
-    const count = backend.call(backend.op(op, attributes), this.handles(operands), outputs);
+    const count = backend.call(backend.ops.id(op, attributes), this.handles(operands), outputs);
     const { commands } = backend.runtime;
     const values: Value[] = [];
     for (let i = 0, position = 0; i < count; i++, position += 3 + commands[position + 2]!) {
@@ -56,9 +56,7 @@ export class KernelCall {
 
   /** The operand in another dtype; itself where it has that one. */
   cast(operand: CallOperand, dtype: DTypeName): CallOperand {
-    return dtypeOf(operand) === DTYPE_NUMBERS[dtype]
-      ? operand
-      : this.run('Cast', [operand], { DstT: dtype });
+    return dtypeOf(operand) === DTYPE_NUMBERS[dtype] ? operand : this.run('Cast', [operand], { DstT: dtype });
   }
 
   /** The operand under another shape: no copy. */
@@ -67,7 +65,11 @@ export class KernelCall {
     if ('dataId' in operand) return { dataId: operand.dataId, shape, dtype: operand.dtype };
     const { runtime } = this.backend;
     for (let i = 0; i < shape.length; i++) runtime.commands[i] = shape[i]!;
-    return this.own({ handle: runtime.addon.reshapeTensor(operand.handle, shape.length), shape, dtype: operand.dtype });
+    return this.own({
+      handle: runtime.addon.reshapeTensor(operand.handle, shape.length),
+      shape,
+      dtype: operand.dtype,
+    });
   }
 
   transpose(operand: CallOperand, permutation: readonly number[]): Value {

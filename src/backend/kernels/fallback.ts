@@ -10,6 +10,7 @@ import {
 } from '@tensorflow/tfjs-core';
 import { TftrtError } from '../../errors';
 import type { TftrtBackend } from '../backend';
+import { inTfjsWords } from './messages';
 import type { Attrs, Inputs } from './table';
 
 /** Calls of kernels that tfjs-backend-cpu computed in this backend's stead, by kernel. */
@@ -32,7 +33,7 @@ export function fallBack(
   backend: TftrtBackend,
   error: unknown,
 ): TensorInfo | TensorInfo[] {
-  if (!isPlacementFailure(error)) throw error;
+  if (!isPlacementFailure(error)) throw inTfjsWords(kernel, error);
   let result: TensorInfo | TensorInfo[];
   try {
     result = runOnCpuBackend(kernel, inputs, attrs, backend);

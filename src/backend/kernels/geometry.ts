@@ -40,7 +40,35 @@ export function resolvePadding(
     const positions = round((size + before + after - extent) / strides[i]! + 1, rounding);
     return [before, Math.max(0, (positions - 1) * strides[i]! + extent - size - before)];
   });
-  return { kind: sides.every(([before, after]) => before === 0 && after === 0) ? 'VALID' : 'EXPLICIT', sides };
+  return {
+    kind: sides.every(([before, after]) => before === 0 && after === 0) ? 'VALID' : 'EXPLICIT',
+    sides,
+  };
+}
+
+/** How often the window fits along each spatial axis; 0 or less where it does not. */
+export function countPositions(
+  sizes: readonly number[],
+  { filter, strides, dilations }: Window,
+  { kind, sides }: Padding,
+): number[] {
+  return sizes.map((size, axis) => {
+    const stride = strides[axis]!;
+    if (kind === 'SAME') return Math.ceil(size / stride);
+    const [before, after] = sides[axis]!;
+    const extent = (filter[axis]! - 1) * dilations[axis]! + 1;
+    return Math.floor((size + before + after - extent) / stride) + 1;
+  });
+}
+
+/** The padding SAME, side by side. */
+export function explicitSame(sizes: readonly number[], { filter, strides, dilations }: Window): Padding {
+  const sides = sizes.map((size, i): [number, number] => {
+    const extent = (filter[i]! - 1) * dilations[i]! + 1;
+    const total = Math.max(0, (Math.ceil(size / strides[i]!) - 1) * strides[i]! + extent - size);
+    return [Math.floor(total / 2), Math.ceil(total / 2)];
+  });
+  return { kind: 'EXPLICIT', sides };
 }
 
 /** A parameter that tfjs takes as one number or one per axis. */

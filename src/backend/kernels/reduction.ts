@@ -20,8 +20,17 @@ const scan = {
 export const reductionKernels: KernelRow[] = [
   op(k.All, 'All', ['x', axes], keepDims, BOOLS),
   op(k.Any, 'Any', ['x', axes], keepDims, BOOLS),
-  op(k.Max, 'Max', ['x', constant((attrs, { x }) => util.parseAxisParam(attrs.reductionIndices, x.shape))], keepDims, NUMBERS),
-  op(k.Mean, 'Mean', ['x', axes], keepDims, { via: { int32: 'float32', bool: 'float32' }, result: 'computed' }),
+  op(
+    k.Max,
+    'Max',
+    ['x', constant((attrs, { x }) => util.parseAxisParam(attrs.reductionIndices, x.shape))],
+    keepDims,
+    NUMBERS,
+  ),
+  op(k.Mean, 'Mean', ['x', axes], keepDims, {
+    via: { int32: 'float32', bool: 'float32' },
+    result: 'computed',
+  }),
   op(k.Min, 'Min', ['x', axes], keepDims, NUMBERS),
   op(k.Prod, 'Prod', ['x', axes], keepDims, COUNTS),
   op(k.Sum, 'Sum', ['x', axes], keepDims, COUNTS),

@@ -41,7 +41,7 @@ function direct(row: OpRow): Runner {
   const { operands } = row;
   const attributes = attributesOf(row);
   return (inputs, attrs, backend) => {
-    const id = backend.op(row.op, attributes?.(attrs, inputs));
+    const id = backend.ops.id(row.op, attributes?.(attrs, inputs));
     const handles: Handle[] = [];
     for (const operand of operands) {
       if (typeof operand === 'string') {
@@ -79,7 +79,11 @@ function converted(row: OpRow): Runner {
       let first: TensorInfo | undefined;
       const operands = row.operands.flatMap((operand) => {
         if (typeof operand !== 'string' && !('list' in operand)) {
-          return call.constant(operand.constant(attrs, inputs) as number[], operand.dtype, operand.shape?.(attrs, inputs) as number[] | undefined);
+          return call.constant(
+            operand.constant(attrs, inputs) as number[],
+            operand.dtype,
+            operand.shape?.(attrs, inputs) as number[] | undefined,
+          );
         }
         const infos = typeof operand === 'string' ? [inputs[operand] as TensorInfo] : operand.list(inputs);
         first ??= infos[0];
@@ -90,7 +94,13 @@ function converted(row: OpRow): Runner {
       });
       const applied = first !== undefined && via?.[first.dtype] !== undefined;
       const dtype =
-        result === 'computed' ? undefined : result === 'input' ? (applied ? first!.dtype : undefined) : result;
+        result === 'computed'
+          ? undefined
+          : result === 'input'
+            ? applied
+              ? first!.dtype
+              : undefined
+            : result;
       const values = attributes?.(attrs, inputs);
       if (row.outputs === undefined) return call.result(call.run(row.op, operands, values), dtype);
       const outputs = row.outputs(attrs, inputs);
@@ -114,7 +124,9 @@ function needsNoCast({ operands, via, result }: OpRow, inputs: Inputs): boolean 
   return true;
 }
 
-function attributesOf(row: OpRow): ((attrs: Attrs, inputs: Inputs) => Record<string, AttributeValue>) | undefined {
+function attributesOf(
+  row: OpRow,
+): ((attrs: Attrs, inputs: Inputs) => Record<string, AttributeValue>) | undefined {
   const rules = Object.entries(row.attributes);
   if (rules.length === 0) return undefined;
   return (attrs, inputs) => {

@@ -90,4 +90,3 @@ export const pairs = (value: Rule<ReadonlyArray<readonly number[]>>): Operand =>
 });
 /** All inputs of a kernel whose inputs are a list. */
 export const allInputs: Operand = { list: (inputs) => inputs };
-

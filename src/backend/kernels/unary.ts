@@ -34,7 +34,8 @@ export const unaryKernels: KernelRow[] = [
   op(k.Reciprocal, 'Reciprocal', ['x'], {}, FLOATS),
   op(k.Relu, 'Relu', ['x'], {}, NUMBERS),
   op(k.Relu6, 'Relu6', ['x'], {}, NUMBERS),
-  op(k.Round, 'Round', ['x'], {}, NUMBERS),
+  // TensorFlow's Round gives zeros for int32.
+  op(k.Round, 'Round', ['x'], {}, FLOATS),
   op(k.Rsqrt, 'Rsqrt', ['x'], {}, FLOATS),
   op(k.Selu, 'Selu', ['x'], {}, FLOATS),
   op(k.Sigmoid, 'Sigmoid', ['x'], {}, FLOATS),
@@ -43,14 +44,21 @@ export const unaryKernels: KernelRow[] = [
   op(k.Softplus, 'Softplus', ['x'], {}, FLOATS),
   op(k.Sqrt, 'Sqrt', ['x'], {}, FLOATS),
   op(k.Square, 'Square', ['x'], {}, NUMBERS),
-  op(k.Tan, 'Tan', ['x'], {}, FLOATS),
+  // Near its poles, a float's tangent wants more digits than floats have.
+  op(k.Tan, 'Tan', ['x'], {}, { via: { ...FLOATS.via, float32: 'float64' } }),
   op(k.Tanh, 'Tanh', ['x'], {}, FLOATS),
 
   custom(k.ClipByValue, (call) => {
     const { x } = call.inputs;
     const { clipValueMin, clipValueMax } = call.attrs;
     if (x.dtype === 'float32') {
-      return call.result(call.run('ClipByValue', [x, call.scalar(clipValueMin, 'float32'), call.scalar(clipValueMax, 'float32')]));
+      return call.result(
+        call.run('ClipByValue', [
+          x,
+          call.scalar(clipValueMin, 'float32'),
+          call.scalar(clipValueMax, 'float32'),
+        ]),
+      );
     }
     const bounds = [clipValueMin, clipValueMax].map((bound) => call.scalar(toInt32Range(bound)));
     return call.result(call.run('ClipByValue', [call.cast(x, 'int32'), ...bounds]), x.dtype);

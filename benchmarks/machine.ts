@@ -1,0 +1,30 @@
+import { cpus, loadavg, totalmem } from 'node:os';
+import type { SideName } from './types';
+
+/** What a reader must know of the machine; nothing that names it. */
+export interface Machine {
+  readonly cpu: string;
+  readonly cores: number;
+  readonly memoryGiB: number;
+  readonly node: string;
+  readonly loadAtStart: number;
+  readonly versions: Partial<Record<SideName, Record<string, string>>>;
+}
+
+/** Describes the machine and both sides. */
+export function describeMachine(versions: Machine['versions'], loadAtStart: number): Machine {
+  const processors = cpus();
+  return {
+    cpu: processors[0]?.model.trim() ?? 'unknown',
+    cores: processors.length,
+    memoryGiB: Math.round(totalmem() / 2 ** 30),
+    node: process.versions.node,
+    loadAtStart,
+    versions,
+  };
+}
+
+/** The mean number of runnable processes in the last minute. */
+export function currentLoad(): number {
+  return Math.round(loadavg()[0]! * 100) / 100;
+}

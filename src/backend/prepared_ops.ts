@@ -1,0 +1,42 @@
+import type { NativeAddon, NativeRuntime } from '../native';
+import { type Attributes, attributeKinds, toAttrValue } from './op_attributes';
+
+/** Native ops with their attributes, each made once: the addon never forgets one. They outlive backends, which tfjs may reset. */
+export class PreparedOps {
+  private static readonly known = new WeakMap<NativeRuntime, PreparedOps>();
+  private readonly ids = new Map<string, number>();
+  private readonly kinds = new Map<string, ReadonlyMap<string, string>>();
+
+  static of(runtime: NativeRuntime): PreparedOps {
+    let ops = PreparedOps.known.get(runtime);
+    if (ops === undefined) {
+      ops = new PreparedOps(runtime.addon);
+      PreparedOps.known.set(runtime, ops);
+    }
+    return ops;
+  }
+
+  private constructor(private readonly addon: NativeAddon) {}
+
+  /** The id of an op with these attributes, for the addon's `execute`. */
+  id(op: string, attributes?: Attributes): number {
+    let key = op;
+    if (attributes !== undefined) {
+      for (const name in attributes) key += `;${name}=${attributes[name]}`;
+    }
+    return this.ids.get(key) ?? this.prepare(key, op, attributes ?? {});
+  }
+
+  private prepare(key: string, op: string, attributes: Attributes): number {
+    let kinds = this.kinds.get(op);
+    if (kinds === undefined) {
+      kinds = attributeKinds(this.addon, op);
+      this.kinds.set(op, kinds);
+    }
+    const attr: Record<string, unknown> = {};
+    for (const [name, value] of Object.entries(attributes)) attr[name] = toAttrValue(kinds.get(name), value);
+    const id = this.addon.prepareOp(JSON.stringify({ op, attr }));
+    this.ids.set(key, id);
+    return id;
+  }
+}

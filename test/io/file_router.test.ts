@@ -1,0 +1,76 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import * as tf from '@tensorflow/tfjs';
+import { expect } from 'chai';
+import { useTemporaryFolder } from '../setup/helpers';
+import { readFixture } from '../support/fixtures';
+import { cleanErrorOf, live, onTftrt } from '../support/tftrt';
+
+describe('file:// models', () => {
+  onTftrt();
+  const temporaryFolder = useTemporaryFolder();
+
+  it('are saved and loaded: graph models', async () => {
+    const before_ = live();
+    const source = await tf.loadGraphModel(`file://${readFixture('graph_models', 'small_cnn').folder}`);
+    const folder = path.join(temporaryFolder(), 'made', 'by save');
+    const { modelArtifactsInfo } = await source.save(`file://${folder}`);
+    expect(fs.readdirSync(folder).sort()).to.deep.equal(['model.json', 'weights.bin']);
+    expect(modelArtifactsInfo.weightDataBytes).to.equal(fs.statSync(path.join(folder, 'weights.bin')).size);
+    const copy = await tf.loadGraphModel(`file://${folder}/model.json`);
+    const x = tf.randomUniform([2, 16, 16, 3], 0, 1, 'float32', 4);
+    const [wanted, actual] = [source.predict(x) as tf.Tensor, copy.predict(x) as tf.Tensor];
+    expect(await actual.array()).to.deep.equal(await wanted.array());
+    tf.dispose([x, wanted, actual]);
+    source.dispose();
+    copy.dispose();
+    expect(live()).to.deep.equal(before_);
+  });
+
+  it('are saved and loaded: layers models', async () => {
+    const source = tf.sequential({
+      layers: [tf.layers.dense({ units: 3, inputShape: [2], activation: 'relu' })],
+    });
+    const folder = temporaryFolder();
+    await source.save(`file://${folder}`);
+    const copy = await tf.loadLayersModel(`file://${folder}/model.json`);
+    const x = tf.tensor2d([[1, 2]]);
+    const [wanted, actual] = [source.predict(x) as tf.Tensor, copy.predict(x) as tf.Tensor];
+    expect(await actual.array()).to.deep.equal(await wanted.array());
+    tf.dispose([x, wanted, actual]);
+    source.dispose();
+    copy.dispose();
+  });
+
+  it('take relative paths', async () => {
+    const relative = path.relative(process.cwd(), readFixture('graph_models', 'argmax').folder);
+    const model = await tf.loadGraphModel(`file://${relative}/model.json`);
+    model.dispose();
+  });
+
+  it('say where saving failed', async () => {
+    const model = await tf.loadGraphModel(`file://${readFixture('graph_models', 'argmax').folder}`);
+    const file = path.join(temporaryFolder(), 'a file');
+    fs.writeFileSync(file, '');
+    const error = await cleanErrorOf(() => model.save(`file://${file}/below`));
+    expect(error.code).to.equal('TFTRT_MODEL_FILE');
+    expect(error.message).to.include(`${file}/below`);
+    model.dispose();
+  });
+
+  it('are left to another router that claims them', () => {
+    const ours = tf.io.getLoadHandlers('file:///x');
+    expect(ours.length).to.equal(1);
+    const theirs = { load: async () => ({}) };
+    let claims = true; // tfjs has no way to take a router away
+    tf.io.registerLoadRouter(
+      (url) => (claims && String(url).startsWith('file://') ? theirs : null) as tf.io.IOHandler,
+    );
+    try {
+      expect(tf.io.getLoadHandlers('file:///x')).to.deep.equal([theirs]);
+    } finally {
+      claims = false;
+    }
+    expect(tf.io.getLoadHandlers('file:///x').length).to.equal(1);
+  });
+});
