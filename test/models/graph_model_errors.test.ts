@@ -82,6 +82,7 @@ describe('graph models with bad input', () => {
       const [good, bad] = [tf.zeros([6]), tf.zeros([7])];
       const shapeOf = (x: tf.Tensor) => tf.tidy(() => (model_.predict(x) as tf.Tensor).shape);
       expect(shapeOf(good)).to.deep.equal([2, 3]);
+      tf.dispose(tf.neg(bad)); // uploads it
       for (const method of ['predict', 'predictAsync'] as const) {
         const error = await cleanErrorOf(() => model_[method](bad));
         expect(error.code).to.equal('TFTRT_INVALID_ARGUMENT');

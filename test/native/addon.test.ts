@@ -13,6 +13,11 @@ describe('the addon', () => {
     addon = nativeRuntime().addon;
   });
 
+  /** Calls with these numbers in the command buffer. */
+  const given = <T>(numbers: number[], call: () => T): T => {
+    commands().set(numbers);
+    return call();
+  };
   const tensor = (values: number[], shape = [values.length]) => {
     commands().set(shape);
     return addon.createTensor(DT.FLOAT, shape.length, new Float32Array(values));
@@ -97,7 +102,7 @@ describe('the addon', () => {
         ['TFTRT_INVALID_ARGUMENT', () => addon.readStringTensor(handle)],
         ['TFTRT_INVALID_ARGUMENT', () => addon.createStringTensor(0, [])],
         ['TFTRT_INVALID_ARGUMENT', () => addon.createStringTensor(0, [5] as never)],
-        ['TFTRT_INVALID_ARGUMENT', () => (commands().set([3]), addon.reshapeTensor(handle, 1))],
+        ['TFTRT_INVALID_ARGUMENT', () => given([3], () => addon.reshapeTensor(handle, 1))],
         ['TFTRT_INVALID_HANDLE', () => addon.releaseTensor(0)],
         ['TFTRT_INVALID_HANDLE', () => addon.releaseTensor(-7)],
         ['TFTRT_INVALID_HANDLE', () => addon.releaseTensor(2 ** 31 - 1)],
@@ -152,7 +157,7 @@ describe('the addon', () => {
         ['TFTRT_INVALID_ARGUMENT', () => addon.execute(-1, 0)],
         ['TFTRT_INVALID_ARGUMENT', () => addon.execute(relu, -1)],
         ['TFTRT_INVALID_ARGUMENT', () => addon.execute(relu, 2 ** 30)],
-        ['TFTRT_INVALID_HANDLE', () => (commands().set([-5]), addon.execute(relu, 1))],
+        ['TFTRT_INVALID_HANDLE', () => given([-5], () => addon.execute(relu, 1))],
         ['TFTRT_INVALID_ARGUMENT', () => addon.execute(relu, 0)],
       ];
       for (const [code, misuse] of misuses) await expectCode(code, misuse);
@@ -225,7 +230,7 @@ describe('the addon', () => {
         program,
         JSON.stringify({ feed: ['x:0'], fetch: ['y:0'] }),
       );
-      const integers = (commands().set([1]), addon.createTensor(DT.INT32, 1, new Int32Array(1)));
+      const integers = given([1], () => addon.createTensor(DT.INT32, 1, new Int32Array(1)));
       const make = (json: string, ...rest: unknown[]) =>
         addon.createProgram(false, json, config, ...((rest.length ? rest : weights) as typeof weights));
       const misuses: Array<[string, () => unknown]> = [
@@ -254,10 +259,10 @@ describe('the addon', () => {
         ['TFTRT_INVALID_ARGUMENT', () => addon.createCallable(false, program, 'no json')],
         ['TFTRT_INVALID_ARGUMENT', () => addon.runCallable(callable, 0)],
         ['TFTRT_INVALID_ARGUMENT', () => addon.runCallable(callable, 2)],
-        ['TFTRT_INVALID_HANDLE', () => (commands().set([-5]), addon.runCallable(callable, 1))],
-        ['TFTRT_INVALID_HANDLE', () => (commands().set([-5]), addon.runCallableAsync(callable, 1))],
-        ['TFTRT_INVALID_ARGUMENT', () => (commands().set([integers]), addon.runCallable(callable, 1))],
-        ['TFTRT_INVALID_ARGUMENT', () => (commands().set([integers]), addon.runCallableAsync(callable, 1))],
+        ['TFTRT_INVALID_HANDLE', () => given([-5], () => addon.runCallable(callable, 1))],
+        ['TFTRT_INVALID_HANDLE', () => given([-5], () => addon.runCallableAsync(callable, 1))],
+        ['TFTRT_INVALID_ARGUMENT', () => given([integers], () => addon.runCallable(callable, 1))],
+        ['TFTRT_INVALID_ARGUMENT', () => given([integers], () => addon.runCallableAsync(callable, 1))],
         ['TFTRT_NOT_FOUND', () => addon.runProgramTargets(program, ['nowhere'])],
         ['TFTRT_NOT_FOUND', () => addon.loadSavedModel(false, '/nowhere', ['serve'], config)],
         ['TFTRT_NOT_FOUND', () => addon.readSavedModel('/nowhere')],
