@@ -1,0 +1,185 @@
+import path from 'node:path';
+import { expect } from 'chai';
+import { readFixture } from '../support/fixtures';
+import { type Ended, runNode } from './child';
+
+const MODEL = JSON.stringify(`file://${path.join(readFixture('graph_models', 'small_cnn').folder, 'model.json')}`);
+
+function expectSuccess({ code, signal, stdout, stderr }: Ended, output: string): void {
+  expect({ code, signal, stdout: stdout.trim() }, stderr).to.deep.equal({ code: 0, signal: null, stdout: output });
+}
+
+/** What concerns a whole process: how it loads the package, its threads, and how it ends. */
+describe('processes', function () {
+  this.timeout(180_000);
+
+  it('require the package, and end by themselves', async () => {
+    const ended = await runNode(`
+      const tf = require('@tensorflow/tfjs');
+      require('tfjs-backend-tftrt');
+      tf.setBackend('tftrt').then(async () => {
+        const model = await tf.loadGraphModel(${MODEL});
+        console.log(model.predict(tf.zeros([1, 16, 16, 3])).shape.join(), tf.getBackend());
+      });`);
+    expectSuccess(ended, '1,10 tftrt');
+  });
+
+  it('import the package', async () => {
+    const ended = await runNode(
+      `import * as tf from '@tensorflow/tfjs';
+      import { loadGraphModel } from '@tensorflow/tfjs-converter';
+      import * as tftrt from 'tfjs-backend-tftrt';
+      import { stats, TftrtError } from 'tfjs-backend-tftrt';
+      await tf.setBackend('tftrt');
+      const model = await loadGraphModel(${MODEL});
+      tf.dispose(model.predict(tf.zeros([1, 16, 16, 3])));
+      console.log(stats().programs, tftrt.stats === stats, typeof TftrtError);`,
+      { module: true },
+    );
+    expectSuccess(ended, '1 true function');
+  });
+
+  it('are quiet', async () => {
+    const { stderr } = await runNode(`
+      const tf = require('@tensorflow/tfjs-core');
+      require('tfjs-backend-tftrt');
+      tf.setBackend('tftrt').then(() => tf.add(1, 2).dataSync());`);
+    expect(stderr).to.equal('');
+  });
+
+  it('have one exception for a missing TensorFlow, at the first use, and no other backend', async () => {
+    const { stdout } = await runNode(
+      `const tf = require('@tensorflow/tfjs');
+      require('tfjs-backend-tftrt');
+      (async () => {
+        for (let i = 0; i < 2; i++) {
+          try {
+            await tf.setBackend('tftrt');
+            tf.add(1, 2).dataSync();
+            console.log('computed on', tf.getBackend());
+          } catch (error) {
+            console.log(error.code, error.message.includes('libtensorflow_cc.so.2'), error.message.includes('npm run setup'));
+          }
+        }
+      })();`,
+      { env: { TFTRT_TENSORFLOW: '', TFTRT_CACHE_DIR: '/nowhere' } },
+    );
+    const lines = stdout.split('\n').filter((line) => /TFTRT|computed/.test(line));
+    expect(lines).to.deep.equal(['TFTRT_TENSORFLOW_MISSING true true', 'TFTRT_TENSORFLOW_MISSING true true']);
+  });
+
+  it('refuse a late or wrong configuration', async () => {
+    const ended = await runNode(`
+      const tf = require('@tensorflow/tfjs-core');
+      const tftrt = require('tfjs-backend-tftrt');
+      const codes = [];
+      const attempt = (options) => { try { tftrt.configure(options); codes.push('ok'); } catch (error) { codes.push(error.code); } };
+      attempt({ device: 'tpu' });
+      attempt({ perProcessGpuMemoryFraction: 2 });
+      attempt({ nonsense: 1 });
+      attempt({ device: 'cpu', intraOpParallelismThreads: 1 });
+      tf.setBackend('tftrt').then(() => {
+        tf.add(1, 2).dataSync();
+        attempt({ device: 'cpu' });
+        console.log(codes.join(' '));
+      });`);
+    expectSuccess(ended, 'TFTRT_INVALID_ARGUMENT TFTRT_INVALID_ARGUMENT TFTRT_INVALID_ARGUMENT ok TFTRT_ALREADY_CONFIGURED');
+  });
+
+  it('refuse a GPU that is asked for and not there', async () => {
+    const { stdout } = await runNode(
+      `const tf = require('@tensorflow/tfjs-core');
+      require('tfjs-backend-tftrt');
+      tf.setBackend('tftrt').then(() => tf.add(1, 2)).catch((error) => console.log(error.code));`,
+      { env: { TFTRT_DEVICE: 'gpu', CUDA_VISIBLE_DEVICES: '' } },
+    );
+    expect(stdout).to.include('TFTRT_GPU_UNAVAILABLE');
+  });
+
+  const WORKER = `
+    const { Worker, isMainThread, parentPort, workerData } = require('node:worker_threads');
+    const source = \`
+      const { parentPort, workerData } = require('node:worker_threads');
+      const tf = require('@tensorflow/tfjs');
+      const tftrt = require('tfjs-backend-tftrt');
+      (async () => {
+        await tf.setBackend('tftrt');
+        const model = await tf.loadGraphModel(${MODEL.replaceAll('"', "'")});
+        const x = tf.fill([1, 16, 16, 3], workerData);
+        let sum = 0;
+        for (let i = 0; i < 50; i++) {
+          const y = i % 2 ? model.predict(x) : await model.predictAsync(x);
+          sum = tf.tidy(() => y.sum().dataSync()[0]);
+          y.dispose();
+        }
+        let code;
+        try { model.predict(tf.zeros([2])); } catch (error) { code = error.message.includes('image'); }
+        model.dispose();
+        x.dispose();
+        const { programs, callables, tensors } = tftrt.stats();
+        parentPort.postMessage([sum.toFixed(3), code, programs, callables, tensors].join());
+      })();\`;
+    const run = (value) => new Promise((resolve, reject) => {
+      const worker = new Worker(source, { eval: true, workerData: value });
+      let message;
+      worker.on('message', (text) => { message = text; });
+      worker.on('error', reject);
+      worker.on('exit', (code) => resolve(message + ' ' + code));
+    });`;
+
+  it('use it in several threads at once, and one after the other', async () => {
+    const ended = await runNode(`${WORKER}
+      (async () => {
+        const results = [...await Promise.all([run(0.1), run(0.2), run(0.3)]), await run(0.4), await run(0.5)];
+        console.log([...new Set(results)].join('|'));
+      })();`);
+    expectSuccess(ended, '1.000,true,0,0,0 0');
+  });
+
+  it('use it in the main thread and in a worker', async () => {
+    const ended = await runNode(`${WORKER}
+      const tf = require('@tensorflow/tfjs');
+      require('tfjs-backend-tftrt');
+      tf.setBackend('tftrt').then(async () => {
+        const x = tf.add(1, 2);
+        const result = await run(0.1);
+        console.log(x.dataSync()[0], result);
+      });`);
+    expectSuccess(ended, '3 1.000,true,0,0,0 0');
+  });
+
+  it('may end in the middle of asynchronous work', async () => {
+    for (const end of ['process.exit(0)', 'worker.terminate()']) {
+      const work = `
+        const tf = require('@tensorflow/tfjs');
+        require('tfjs-backend-tftrt');
+        tf.setBackend('tftrt').then(async () => {
+          const model = await tf.loadGraphModel(${MODEL.replaceAll('"', "'")});
+          const x = tf.zeros([64, 16, 16, 3]);
+          for (let i = 0; i < 20; i++) model.predictAsync(x);
+          tf.add(tf.ones([5e6]), 1).data();
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          READY;
+        });`;
+      const ended = await runNode(
+        end === 'process.exit(0)'
+          ? work.replace('READY', end)
+          : `const { Worker } = require('node:worker_threads');
+             const worker = new Worker(${JSON.stringify(work.replace('READY', "require('node:worker_threads').parentPort.postMessage(1)"))}, { eval: true });
+             worker.on('message', () => worker.terminate());`,
+      );
+      expectSuccess(ended, '');
+    }
+  });
+
+  it('wait for asynchronous work before they end', async () => {
+    const ended = await runNode(`
+      const tf = require('@tensorflow/tfjs');
+      require('tfjs-backend-tftrt');
+      tf.setBackend('tftrt').then(async () => {
+        const model = await tf.loadGraphModel(${MODEL});
+        model.predictAsync(tf.zeros([1, 16, 16, 3])).then((y) => console.log(y.shape.join()));
+      });`);
+    expectSuccess(ended, '1,10');
+  });
+});
