@@ -4,6 +4,8 @@
 #include "absl/strings/str_join.h"
 #include "boundary.h"
 #include "error.h"
+#include "pads.h"
+#include "tensorflow/cc/saved_model/reader.h"
 #include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/graph/tensor_id.h"
@@ -24,11 +26,11 @@ tf::SessionOptions MakeSessionOptions(const tf::ConfigProto& config) {
 
 std::shared_ptr<Program> Program::FromGraph(tf::GraphDef graph, const tf::ConfigProto& config) {
   std::shared_ptr<Program> program(new Program());
+  if (Runtime::Get().gpu() == nullptr) ProtectPads(&graph);
   program->RememberNodes(graph);
   tf::Session* session = nullptr;
   ThrowIfError(tf::NewSession(MakeSessionOptions(config), &session), "making a session");
-  program->owned_session_.reset(session);
-  program->session_ = session;
+  program->session_.reset(session);
   ThrowIfError(session->Create(std::move(graph)), "loading the graph");
   return program;
 }
@@ -37,12 +39,16 @@ std::shared_ptr<Program> Program::FromSavedModel(const std::string& directory, c
                                                  const tf::ConfigProto& config) {
   std::shared_ptr<Program> program(new Program());
   const std::unordered_set<std::string> tag_set(tags.begin(), tags.end());
-  ThrowIfError(tf::LoadSavedModel(MakeSessionOptions(config), tf::RunOptions(), directory, tag_set, &program->bundle_),
-               absl::StrCat("loading the SavedModel ", directory, " with the tags [", absl::StrJoin(tags, ", "), "]"));
-  program->session_ = program->bundle_.session.get();
-  program->RememberNodes(program->bundle_.meta_graph_def.graph_def());
-  // The session has its own copy of the graph; the signatures are all that is needed from here on.
-  program->bundle_.meta_graph_def.clear_graph_def();
+  const std::string context =
+      absl::StrCat("loading the SavedModel ", directory, " with the tags [", absl::StrJoin(tags, ", "), "]");
+  // The steps of LoadSavedModel, with a change of the graph in between.
+  tf::MetaGraphDef meta_graph;
+  ThrowIfError(tf::ReadMetaGraphDefFromSavedModel(directory, tag_set, &meta_graph), context);
+  if (Runtime::Get().gpu() == nullptr) ProtectPads(meta_graph.mutable_graph_def());
+  program->RememberNodes(meta_graph.graph_def());
+  ThrowIfError(tf::LoadMetagraphIntoSession(MakeSessionOptions(config), meta_graph, &program->session_), context);
+  ThrowIfError(tf::RestoreSession(tf::RunOptions(), meta_graph, directory, &program->session_), context);
+  program->signatures_ = meta_graph.signature_def();
   return program;
 }
 
@@ -88,7 +94,7 @@ void Program::RunTargets(const std::vector<std::string>& targets) {
 std::string Program::SignaturesJson() const {
   std::string json = "{";
   const char* separator = "";
-  for (const auto& [name, signature] : bundle_.GetSignatures()) {
+  for (const auto& [name, signature] : signatures_) {
     absl::StrAppend(&json, separator, "\"", name, "\":", ToJson(signature));
     separator = ",";
   }

@@ -23,7 +23,7 @@ class Program {
                                                  const tensorflow::ConfigProto& config);
   ~Program();
 
-  tensorflow::Session* session() { return session_; }
+  tensorflow::Session* session() { return session_.get(); }
   // The dtype of the tensor `name` ("node:index"); throws TFTRT_NOT_FOUND when the graph has no such tensor.
   tensorflow::DataType TypeOf(const std::string& name) const;
   // Runs nodes for their effect (table initializers).
@@ -35,9 +35,8 @@ class Program {
   Program() = default;
   void RememberNodes(const tensorflow::GraphDef& graph);
 
-  tensorflow::SavedModelBundle bundle_;
-  std::unique_ptr<tensorflow::Session> owned_session_;
-  tensorflow::Session* session_ = nullptr;
+  std::unique_ptr<tensorflow::Session> session_;
+  google::protobuf::Map<std::string, tensorflow::SignatureDef> signatures_;
   std::unordered_map<std::string, tensorflow::NodeDef> nodes_;  // without the values of constants
   std::unique_ptr<tensorflow::FunctionLibraryDefinition> functions_;
 };
