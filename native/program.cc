@@ -3,8 +3,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "boundary.h"
+#include "cpu_graph.h"
 #include "error.h"
-#include "pads.h"
 #include "tensorflow/cc/saved_model/reader.h"
 #include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow/core/framework/op.h"
@@ -26,7 +26,7 @@ tf::SessionOptions MakeSessionOptions(const tf::ConfigProto& config) {
 
 std::shared_ptr<Program> Program::FromGraph(tf::GraphDef graph, const tf::ConfigProto& config) {
   std::shared_ptr<Program> program(new Program());
-  if (Runtime::Get().gpu() == nullptr) ProtectPads(&graph);
+  if (Runtime::Get().gpu() == nullptr) PrepareForCpu(&graph);
   program->RememberNodes(graph);
   tf::Session* session = nullptr;
   ThrowIfError(tf::NewSession(MakeSessionOptions(config), &session), "making a session");
@@ -44,7 +44,7 @@ std::shared_ptr<Program> Program::FromSavedModel(const std::string& directory, c
   // The steps of LoadSavedModel, with a change of the graph in between.
   tf::MetaGraphDef meta_graph;
   ThrowIfError(tf::ReadMetaGraphDefFromSavedModel(directory, tag_set, &meta_graph), context);
-  if (Runtime::Get().gpu() == nullptr) ProtectPads(meta_graph.mutable_graph_def());
+  if (Runtime::Get().gpu() == nullptr) PrepareForCpu(meta_graph.mutable_graph_def());
   program->RememberNodes(meta_graph.graph_def());
   ThrowIfError(tf::LoadMetagraphIntoSession(MakeSessionOptions(config), meta_graph, &program->session_), context);
   ThrowIfError(tf::RestoreSession(tf::RunOptions(), meta_graph, directory, &program->session_), context);

@@ -1,4 +1,4 @@
-#include "pads.h"
+#include "cpu_graph.h"
 
 #include <string>
 #include <unordered_set>
@@ -63,7 +63,7 @@ void ProtectPads(bool in_function, Nodes* nodes) {
 
 }  // namespace
 
-void ProtectPads(tf::GraphDef* graph) {
+void PrepareForCpu(tf::GraphDef* graph) {
   ProtectPads(/*in_function=*/false, graph->mutable_node());
   for (tf::FunctionDef& function : *graph->mutable_library()->mutable_function()) {
     ProtectPads(/*in_function=*/true, function.mutable_node_def());
