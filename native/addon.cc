@@ -12,7 +12,8 @@ static napi_value Initialize(napi_env env, napi_value exports) {
   try {
     auto state = std::make_unique<EnvState>(env);
     Check(env, napi_set_instance_data(
-                   env, state.get(), [](napi_env, void* data, void*) { delete static_cast<EnvState*>(data); }, nullptr));
+                   env, state.get(), [](napi_env, void* data, void*) { delete static_cast<EnvState*>(data); },
+                   nullptr));
     state.release();
     RegisterRuntimeFunctions(env, exports);
     RegisterTensorFunctions(env, exports);

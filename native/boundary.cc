@@ -35,9 +35,11 @@ tf::Tensor NarrowToInt32(const tf::Tensor& wide, const std::string& name) {
     bool fits = source(i) <= kMax;
     if constexpr (std::is_signed<T>::value) fits = fits && source(i) >= std::numeric_limits<int32_t>::min();
     if (!fits) {
-      throw Error("TFTRT_OUT_OF_RANGE",
-                  absl::StrCat("element ", i, " of output ", name, " is ", source(i), ", which does not fit int32, the ",
-                               "widest integer dtype of TensorFlow.js. Have the model return it as float or as string."));
+      throw Error(
+          "TFTRT_OUT_OF_RANGE",
+          absl::StrCat(
+              "element ", i, " of output ", name, " is ", source(i), ", which does not fit int32, the ",
+              "widest integer dtype of TensorFlow.js. Have the model return it as float or as string."));
     }
     destination(i) = static_cast<int32_t>(source(i));
   }
@@ -51,8 +53,7 @@ tf::DataType JsType(tf::DataType dtype) {
     case tf::DT_FLOAT:
     case tf::DT_HALF:
     case tf::DT_BFLOAT16:
-    case tf::DT_DOUBLE:
-      return tf::DT_FLOAT;
+    case tf::DT_DOUBLE: return tf::DT_FLOAT;
     case tf::DT_INT8:
     case tf::DT_INT16:
     case tf::DT_INT32:
@@ -60,17 +61,12 @@ tf::DataType JsType(tf::DataType dtype) {
     case tf::DT_UINT8:
     case tf::DT_UINT16:
     case tf::DT_UINT32:
-    case tf::DT_UINT64:
-      return tf::DT_INT32;
-    case tf::DT_BOOL:
-      return tf::DT_BOOL;
-    case tf::DT_STRING:
-      return tf::DT_STRING;
+    case tf::DT_UINT64: return tf::DT_INT32;
+    case tf::DT_BOOL: return tf::DT_BOOL;
+    case tf::DT_STRING: return tf::DT_STRING;
     case tf::DT_COMPLEX64:
-    case tf::DT_COMPLEX128:
-      return tf::DT_COMPLEX64;
-    default:
-      return tf::DT_INVALID;
+    case tf::DT_COMPLEX128: return tf::DT_COMPLEX64;
+    default: return tf::DT_INVALID;
   }
 }
 
@@ -78,7 +74,8 @@ HandlePtr CastInput(Runtime& runtime, tf::TensorHandle* input, tf::DataType want
   const tf::DataType js_type = JsType(wanted);
   if (js_type != input->dtype) {
     throw Error("TFTRT_INVALID_ARGUMENT",
-                absl::StrCat("input ", name, " takes ", tf::DataTypeString(js_type == tf::DT_INVALID ? wanted : js_type),
+                absl::StrCat("input ", name, " takes ",
+                             tf::DataTypeString(js_type == tf::DT_INVALID ? wanted : js_type),
                              " values, got ", tf::DataTypeString(input->dtype)));
   }
   return Cast(runtime, input, wanted, name);
@@ -95,8 +92,7 @@ HandlePtr CastOutput(Runtime& runtime, HandlePtr output, const std::string& name
       return runtime.Wrap(NarrowToInt32<tf::uint64>(runtime.TensorOn(output.get(), false), name), false);
     case tf::DT_UINT32:
       return runtime.Wrap(NarrowToInt32<tf::uint32>(runtime.TensorOn(output.get(), false), name), false);
-    default:
-      break;
+    default: break;
   }
   if (js_type == tf::DT_INVALID) {
     throw Error("TFTRT_UNSUPPORTED_DTYPE", absl::StrCat("output ", name, " is a ", tf::DataTypeString(dtype),

@@ -1,4 +1,5 @@
-// Dtypes at the boundary between a graph and JavaScript, which has float32, int32, bool, string and complex64 only.
+// Dtypes at the boundary between a graph and JavaScript, which has float32, int32, bool, string and complex64
+// only.
 #pragma once
 
 #include <string>
@@ -7,10 +8,12 @@
 
 namespace tftrt {
 
-// The dtype that JavaScript uses for a graph's dtype; DT_INVALID where there is none (resources, variants, …).
+// The dtype that JavaScript uses for a graph's dtype; DT_INVALID where there is none (resources, variants,
+// …).
 tensorflow::DataType JsType(tensorflow::DataType dtype);
 
-// The input in the dtype that the graph wants. Throws TFTRT_INVALID_ARGUMENT unless JsType(wanted) is the input's dtype.
+// The input in the dtype that the graph wants. Throws TFTRT_INVALID_ARGUMENT unless JsType(wanted) is the
+// input's dtype.
 HandlePtr CastInput(Runtime& runtime, tensorflow::TensorHandle* input, tensorflow::DataType wanted,
                     const std::string& name);
 

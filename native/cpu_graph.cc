@@ -48,7 +48,8 @@ void ProtectPads(bool in_function, Nodes* nodes) {
     if (!IsFloatingPointPad(node)) continue;
     tf::NodeDef zero = Zero(absl::StrCat(node.name(), "/tftrt_zero"), (*node.mutable_attr())["T"].type());
     zero.set_device(node.device());
-    // Within a loop of TensorFlow 1 a constant must be told which frame it belongs to: that of the pad's input.
+    // Within a loop of TensorFlow 1 a constant must be told which frame it belongs to: that of the pad's
+    // input.
     const std::string producer = node.input(0).substr(0, node.input(0).find(':'));
     if (names.count(producer) > 0) zero.add_input(absl::StrCat("^", producer));
 

@@ -31,25 +31,28 @@ int CountOutputs(const tf::OpDef& definition, const tf::NodeDef& node) {
   return count;
 }
 
-// Argument: a tensorflow.NodeDef in JSON (op, attr and, if wanted, device). Returns the op's id for `execute`.
+// Argument: a tensorflow.NodeDef in JSON (op, attr and, if wanted, device). Returns the op's id for
+// `execute`.
 Napi::Value PrepareOp(EnvState& state, const Napi::CallbackInfo& info) {
   tf::NodeDef node;
   ParseJson(info[0].As<Napi::String>(), &node, "an op");
   const tf::OpDef* definition = nullptr;
   ThrowIfError(tf::OpRegistry::Global()->LookUpOpDef(node.op(), &definition), "op");
-  PreparedOp op{node.op(), node.device(), tf::AttrBuilder(node.op().c_str()), CountOutputs(*definition, node)};
+  PreparedOp op{node.op(), node.device(), tf::AttrBuilder(node.op().c_str()),
+                CountOutputs(*definition, node)};
   for (const auto& [name, value] : node.attr()) {
     bool known = false;
     for (const auto& attribute : definition->attr()) known |= attribute.name() == name;
-    if (!known) throw Error("TFTRT_INVALID_ARGUMENT", absl::StrCat("op ", node.op(), " has no attribute ", name));
+    if (!known)
+      throw Error("TFTRT_INVALID_ARGUMENT", absl::StrCat("op ", node.op(), " has no attribute ", name));
     op.attributes.Set(name, value);
   }
   state.ops.push_back(std::move(op));
   return Napi::Number::New(info.Env(), state.ops.size() - 1);
 }
 
-// Arguments: op id, number of inputs, whose handles are in the command buffer. Writes [handle, dtype, rank, dims...] of
-// each output there and returns their number.
+// Arguments: op id, number of inputs, whose handles are in the command buffer. Writes [handle, dtype, rank,
+// dims...] of each output there and returns their number.
 napi_value Execute(napi_env env, EnvState& state, napi_callback_info info) {
   Arguments<2> arguments(env, info);
   const size_t id = GetInt(env, arguments[0]);
@@ -66,8 +69,9 @@ napi_value Execute(napi_env env, EnvState& state, napi_callback_info info) {
     tf::EagerOperation* operation;
     ~Clearer() { operation->Clear(); }
   } clearer{operation};
-  ThrowIfError(operation->Reset(prepared.name.c_str(), prepared.device.empty() ? nullptr : prepared.device.c_str()),
-               prepared.name);
+  ThrowIfError(
+      operation->Reset(prepared.name.c_str(), prepared.device.empty() ? nullptr : prepared.device.c_str()),
+      prepared.name);
   operation->MutableAttrs()->CopyAttributes(prepared.attributes);
   for (int i = 0; i < inputs; ++i) {
     ThrowIfError(operation->AddInput(state.tensors.Get(commands[i]).handle.get()), prepared.name);
@@ -77,10 +81,12 @@ napi_value Execute(napi_env env, EnvState& state, napi_callback_info info) {
   ThrowIfError(operation->Execute(absl::MakeSpan(results), &count), prepared.name);
   absl::InlinedVector<HandlePtr, 4> outputs(count);
   for (int i = 0; i < count; ++i) {
-    outputs[i].reset(tf::TensorHandleFromInterface(static_cast<tf::ImmediateExecutionTensorHandle*>(results[i])));
+    outputs[i].reset(
+        tf::TensorHandleFromInterface(static_cast<tf::ImmediateExecutionTensorHandle*>(results[i])));
   }
   size_t position = 0;
-  for (int i = 0; i < count; ++i) position = state.Publish(std::move(outputs[i]), commands, position, capacity);
+  for (int i = 0; i < count; ++i)
+    position = state.Publish(std::move(outputs[i]), commands, position, capacity);
   return ToJs(env, count);
 }
 

@@ -16,7 +16,8 @@ Error ToTftrtError(const std::exception_ptr& failure) {
   } catch (const Error& error) {
     return error;
   } catch (const Napi::Error& error) {
-    return Error("TFTRT_INVALID_ARGUMENT", absl::StrCat("wrong argument in a call of the addon: ", error.Message()));
+    return Error("TFTRT_INVALID_ARGUMENT",
+                 absl::StrCat("wrong argument in a call of the addon: ", error.Message()));
   } catch (const std::bad_alloc&) {
     return Error("TFTRT_RESOURCE_EXHAUSTED", "out of host memory");
   } catch (const std::exception& error) {
@@ -44,7 +45,8 @@ void Job::Keep(napi_env env, napi_value value) {
 EnvState::EnvState(napi_env env) : env_(env) {
   napi_value name;
   Check(env, napi_create_string_utf8(env, "tftrt jobs", NAPI_AUTO_LENGTH, &name));
-  Check(env, napi_create_threadsafe_function(env, nullptr, nullptr, name, 0, 1, nullptr, nullptr, this, OnJobDone, &done_));
+  Check(env, napi_create_threadsafe_function(env, nullptr, nullptr, name, 0, 1, nullptr, nullptr, this,
+                                             OnJobDone, &done_));
   Check(env, napi_unref_threadsafe_function(env, done_));
   // Added after the thread-safe function, so it runs before that one is torn down.
   Check(env, napi_add_env_cleanup_hook(env, OnEnvCleanup, this));
@@ -59,7 +61,8 @@ EnvState& EnvState::From(napi_env env) {
 }
 
 Runtime& EnvState::runtime() const {
-  if (runtime_ == nullptr) throw Error("TFTRT_NOT_STARTED", "the TensorFlow runtime is not started in this thread");
+  if (runtime_ == nullptr)
+    throw Error("TFTRT_NOT_STARTED", "the TensorFlow runtime is not started in this thread");
   return *runtime_;
 }
 
@@ -97,7 +100,8 @@ void EnvState::RemoveTensor(int32_t handle) { tensor_bytes -= tensors.Remove(han
 size_t EnvState::Publish(HandlePtr handle, int32_t* out, size_t position, size_t capacity) {
   const tensorflow::Tensor& tensor = TensorOf(handle.get());
   const int rank = tensor.dims();
-  if (position + 3 + rank > capacity) throw Error("TFTRT_INTERNAL", "the command buffer is too short for the outputs");
+  if (position + 3 + rank > capacity)
+    throw Error("TFTRT_INTERNAL", "the command buffer is too short for the outputs");
   out[position + 1] = tensor.dtype();
   out[position + 2] = rank;
   for (int i = 0; i < rank; ++i) {
@@ -133,8 +137,8 @@ napi_value EnvState::Start(napi_env env, std::unique_ptr<Job> job) {
     } catch (...) {
       raw->failure_ = std::current_exception();
     }
-    // Queues the job for the JavaScript thread. The queue has no limit, so this neither blocks nor fails while the
-    // environment lives, and the environment waits in OnEnvCleanup until working_ is 0.
+    // Queues the job for the JavaScript thread. The queue has no limit, so this neither blocks nor fails
+    // while the environment lives, and the environment waits in OnEnvCleanup until working_ is 0.
     napi_call_threadsafe_function(done_, raw, napi_tsfn_nonblocking);
     std::lock_guard<std::mutex> lock(mutex_);
     if (--working_ == 0) idle_.notify_all();

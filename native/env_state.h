@@ -1,5 +1,6 @@
-// What one JavaScript environment (the main thread or a worker) owns: its tensors, programs, callables and prepared ops
-// behind integer handles, the command buffer it shares with JavaScript, and its jobs on other threads.
+// What one JavaScript environment (the main thread or a worker) owns: its tensors, programs, callables and
+// prepared ops behind integer handles, the command buffer it shares with JavaScript, and its jobs on other
+// threads.
 #pragma once
 
 #include <napi.h>
@@ -64,10 +65,12 @@ class EnvState {
   // Throws `failure` in JavaScript as a TftrtError (or makes the value to reject with).
   Napi::Value MakeError(napi_env env, const Error& failure);
 
-  // Puts the handle into the table and writes [handle, dtype, rank, dims...] at `position`; returns the next position.
+  // Puts the handle into the table and writes [handle, dtype, rank, dims...] at `position`; returns the next
+  // position.
   size_t Publish(HandlePtr handle, int32_t* out, size_t position, size_t capacity);
   int32_t AddTensor(HandlePtr handle);
-  // As AddTensor, for a tensor that shares the memory of another one and so does not count for `tensor_bytes`.
+  // As AddTensor, for a tensor that shares the memory of another one and so does not count for
+  // `tensor_bytes`.
   int32_t AddView(HandlePtr handle);
   void RemoveTensor(int32_t handle);
 
@@ -109,8 +112,8 @@ class EnvState {
 
 void ThrowInJs(napi_env env, std::exception_ptr failure);
 
-// Wraps an entry point: exceptions become JavaScript exceptions. The functions of the hot path (tensors, ops, runs) speak
-// Node-API itself; the others use node-addon-api's classes.
+// Wraps an entry point: exceptions become JavaScript exceptions. The functions of the hot path (tensors, ops,
+// runs) speak Node-API itself; the others use node-addon-api's classes.
 using HotEntry = napi_value (*)(napi_env, EnvState&, napi_callback_info);
 template <HotEntry function>
 napi_value Guarded(napi_env env, napi_callback_info info) {

@@ -1,4 +1,5 @@
-// Errors of the addon: C++ code throws `Error`; the entry points turn it into the JavaScript class TftrtError.
+// Errors of the addon: C++ code throws `Error`; the entry points turn it into the JavaScript class
+// TftrtError.
 #pragma once
 
 #include <exception>
@@ -20,7 +21,8 @@ class Error : public std::exception {
   std::string message_;
 };
 
-// Throws an Error whose code is `TFTRT_` and the status code's name, whose message is `context` and TensorFlow's own.
+// Throws an Error whose code is `TFTRT_` and the status code's name, whose message is `context` and
+// TensorFlow's own.
 void ThrowIfError(const absl::Status& status, const std::string& context);
 
 // The Error for a failure status.

@@ -16,9 +16,10 @@ inline void Check(napi_env env, napi_status status) {
   if (status == napi_ok) return;
   const napi_extended_error_info* info = nullptr;
   napi_get_last_error_info(env, &info);
-  throw Error("TFTRT_INVALID_ARGUMENT",
-              absl::StrCat("wrong argument in a call of the addon: ",
-                           info != nullptr && info->error_message != nullptr ? info->error_message : "unknown"));
+  throw Error(
+      "TFTRT_INVALID_ARGUMENT",
+      absl::StrCat("wrong argument in a call of the addon: ",
+                   info != nullptr && info->error_message != nullptr ? info->error_message : "unknown"));
 }
 
 // The arguments of a call; missing ones are undefined.
@@ -34,7 +35,7 @@ struct Arguments {
 
 struct TypedArray {
   napi_typedarray_type type;
-  size_t length;      // elements
+  size_t length;  // elements
   size_t byte_length;
   void* data;
 };
@@ -43,17 +44,13 @@ inline size_t ElementSize(napi_typedarray_type type) {
   switch (type) {
     case napi_int8_array:
     case napi_uint8_array:
-    case napi_uint8_clamped_array:
-      return 1;
+    case napi_uint8_clamped_array: return 1;
     case napi_int16_array:
-    case napi_uint16_array:
-      return 2;
+    case napi_uint16_array: return 2;
     case napi_int32_array:
     case napi_uint32_array:
-    case napi_float32_array:
-      return 4;
-    default:
-      return 8;
+    case napi_float32_array: return 4;
+    default: return 8;
   }
 }
 

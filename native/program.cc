@@ -35,7 +35,8 @@ std::shared_ptr<Program> Program::FromGraph(tf::GraphDef graph, const tf::Config
   return program;
 }
 
-std::shared_ptr<Program> Program::FromSavedModel(const std::string& directory, const std::vector<std::string>& tags,
+std::shared_ptr<Program> Program::FromSavedModel(const std::string& directory,
+                                                 const std::vector<std::string>& tags,
                                                  const tf::ConfigProto& config) {
   std::shared_ptr<Program> program(new Program());
   const std::unordered_set<std::string> tag_set(tags.begin(), tags.end());
@@ -46,7 +47,8 @@ std::shared_ptr<Program> Program::FromSavedModel(const std::string& directory, c
   ThrowIfError(tf::ReadMetaGraphDefFromSavedModel(directory, tag_set, &meta_graph), context);
   if (Runtime::Get().gpu() == nullptr) PrepareForCpu(meta_graph.mutable_graph_def());
   program->RememberNodes(meta_graph.graph_def());
-  ThrowIfError(tf::LoadMetagraphIntoSession(MakeSessionOptions(config), meta_graph, &program->session_), context);
+  ThrowIfError(tf::LoadMetagraphIntoSession(MakeSessionOptions(config), meta_graph, &program->session_),
+               context);
   ThrowIfError(tf::RestoreSession(tf::RunOptions(), meta_graph, directory, &program->session_), context);
   program->signatures_ = meta_graph.signature_def();
   return program;
@@ -73,9 +75,11 @@ void Program::RememberNodes(const tf::GraphDef& graph) {
 tf::DataType Program::TypeOf(const std::string& name) const {
   const tf::TensorId id = tf::ParseTensorName(name);
   const auto found = nodes_.find(std::string(id.node()));
-  if (found == nodes_.end()) throw Error("TFTRT_NOT_FOUND", absl::StrCat("the graph has no node '", id.node(), "'"));
+  if (found == nodes_.end())
+    throw Error("TFTRT_NOT_FOUND", absl::StrCat("the graph has no node '", id.node(), "'"));
   const tf::OpDef* definition = nullptr;
-  ThrowIfError(functions_->LookUpOpDef(found->second.op(), &definition), absl::StrCat("node '", id.node(), "'"));
+  ThrowIfError(functions_->LookUpOpDef(found->second.op(), &definition),
+               absl::StrCat("node '", id.node(), "'"));
   tf::NodeDef node = found->second;
   tf::AddDefaultsToNodeDef(*definition, &node);
   tf::DataTypeVector types;
@@ -88,7 +92,8 @@ tf::DataType Program::TypeOf(const std::string& name) const {
 }
 
 void Program::RunTargets(const std::vector<std::string>& targets) {
-  ThrowIfError(session_->Run({}, {}, targets, nullptr), absl::StrCat("running ", absl::StrJoin(targets, ", ")));
+  ThrowIfError(session_->Run({}, {}, targets, nullptr),
+               absl::StrCat("running ", absl::StrJoin(targets, ", ")));
 }
 
 std::string Program::SignaturesJson() const {
@@ -101,10 +106,12 @@ std::string Program::SignaturesJson() const {
   return json + "}";
 }
 
-Callable::Callable(std::shared_ptr<Program> program, tf::CallableOptions options) : program_(std::move(program)) {
+Callable::Callable(std::shared_ptr<Program> program, tf::CallableOptions options)
+    : program_(std::move(program)) {
   // A run stays on the thread that asks for it: handing it to another costs more than a small graph takes.
   options.mutable_run_options()->set_inter_op_thread_pool(-1);
-  // The caller orders its reads on the stream; and DirectSession has no other way for outputs that stay on the device.
+  // The caller orders its reads on the stream; and DirectSession has no other way for outputs that stay on
+  // the device.
   options.set_fetch_skip_sync(true);
   for (const std::string& name : options.feed()) {
     feeds_.push_back({name, program_->TypeOf(name), options.feed_devices().contains(name)});

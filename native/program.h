@@ -1,4 +1,5 @@
-// A Program: a whole graph in a TensorFlow session. A Callable: one set of feeds and fetches of it, compiled to run.
+// A Program: a whole graph in a TensorFlow session. A Callable: one set of feeds and fetches of it, compiled
+// to run.
 #pragma once
 
 #include <memory>
@@ -17,9 +18,11 @@ namespace tftrt {
 class Program {
  public:
   // A session with `graph`, whose constants hold their values.
-  static std::shared_ptr<Program> FromGraph(tensorflow::GraphDef graph, const tensorflow::ConfigProto& config);
+  static std::shared_ptr<Program> FromGraph(tensorflow::GraphDef graph,
+                                            const tensorflow::ConfigProto& config);
   // The SavedModel in `directory` with exactly these tags; its variables, tables and assets are restored.
-  static std::shared_ptr<Program> FromSavedModel(const std::string& directory, const std::vector<std::string>& tags,
+  static std::shared_ptr<Program> FromSavedModel(const std::string& directory,
+                                                 const std::vector<std::string>& tags,
                                                  const tensorflow::ConfigProto& config);
   ~Program();
 
@@ -47,9 +50,9 @@ class Callable {
   ~Callable();
 
   size_t inputs() const { return feeds_.size(); }
-  // Runs on the calling thread. The inputs are borrowed. Their dtypes and those of the outputs are the few that JavaScript
-  // has (float32, int32, bool, string, complex64): where the graph has a wider or narrower one, values are cast on the
-  // way in and out (see boundary.h).
+  // Runs on the calling thread. The inputs are borrowed. Their dtypes and those of the outputs are the few
+  // that JavaScript has (float32, int32, bool, string, complex64): where the graph has a wider or narrower
+  // one, values are cast on the way in and out (see boundary.h).
   std::vector<HandlePtr> Run(Runtime& runtime, const std::vector<tensorflow::TensorHandle*>& inputs);
 
  private:

@@ -33,7 +33,8 @@ class MakeJob : public Job {
 };
 
 template <typename T>
-std::unique_ptr<MakeJob<T>> NewMakeJob(SlotTable<std::shared_ptr<T>>& table, std::function<std::shared_ptr<T>()> make) {
+std::unique_ptr<MakeJob<T>> NewMakeJob(SlotTable<std::shared_ptr<T>>& table,
+                                       std::function<std::shared_ptr<T>()> make) {
   return std::make_unique<MakeJob<T>>(table, std::move(make));
 }
 
@@ -54,7 +55,8 @@ std::vector<std::string> ToStrings(const Napi::Array& array) {
 Weight ToWeight(int32_t dtype, const Napi::Array& shape, const Napi::Value& values) {
   Weight weight;
   weight.dtype = static_cast<tf::DataType>(dtype);
-  for (uint32_t i = 0; i < shape.Length(); ++i) weight.shape.push_back(shape.Get(i).As<Napi::Number>().Int64Value());
+  for (uint32_t i = 0; i < shape.Length(); ++i)
+    weight.shape.push_back(shape.Get(i).As<Napi::Number>().Int64Value());
   if (weight.dtype == tf::DT_STRING) {
     const Napi::Array strings = values.As<Napi::Array>();
     for (uint32_t i = 0; i < strings.Length(); ++i) {
@@ -69,8 +71,9 @@ Weight ToWeight(int32_t dtype, const Napi::Array& shape, const Napi::Value& valu
   return weight;
 }
 
-// Arguments: async, GraphDef in JSON, ConfigProto in JSON, then four arrays of equal length that describe the weights:
-// names, dtypes, shapes (arrays of numbers), values (a typed array, or an array of Uint8Arrays for strings).
+// Arguments: async, GraphDef in JSON, ConfigProto in JSON, then four arrays of equal length that describe the
+// weights: names, dtypes, shapes (arrays of numbers), values (a typed array, or an array of Uint8Arrays for
+// strings).
 Napi::Value CreateProgram(EnvState& state, const Napi::CallbackInfo& info) {
   state.runtime();
   const tf::ConfigProto config = ParseConfig(info[2].As<Napi::String>());
@@ -80,14 +83,16 @@ Napi::Value CreateProgram(EnvState& state, const Napi::CallbackInfo& info) {
   const Napi::Array values = info[6].As<Napi::Array>();
   auto weights = std::make_shared<std::unordered_map<std::string, Weight>>();
   for (uint32_t i = 0; i < names.size(); ++i) {
-    (*weights)[names[i]] = ToWeight(dtypes.Get(i).As<Napi::Number>(), shapes.Get(i).As<Napi::Array>(), values.Get(i));
+    (*weights)[names[i]] =
+        ToWeight(dtypes.Get(i).As<Napi::Number>(), shapes.Get(i).As<Napi::Array>(), values.Get(i));
   }
-  auto job = NewMakeJob<Program>(state.programs, [json = info[1].As<Napi::String>().Utf8Value(), config, weights] {
-    tf::GraphDef graph;
-    ParseJson(json, &graph, "the model's graph");
-    SetWeights(*weights, &graph);
-    return Program::FromGraph(std::move(graph), config);
-  });
+  auto job =
+      NewMakeJob<Program>(state.programs, [json = info[1].As<Napi::String>().Utf8Value(), config, weights] {
+        tf::GraphDef graph;
+        ParseJson(json, &graph, "the model's graph");
+        SetWeights(*weights, &graph);
+        return Program::FromGraph(std::move(graph), config);
+      });
   const bool async = info[0].As<Napi::Boolean>();
   if (async) job->Keep(info.Env(), values);
   return RunJob(info, state, async, std::move(job));
@@ -96,11 +101,11 @@ Napi::Value CreateProgram(EnvState& state, const Napi::CallbackInfo& info) {
 // Arguments: async, directory, array of tags, ConfigProto in JSON.
 Napi::Value LoadSavedModelProgram(EnvState& state, const Napi::CallbackInfo& info) {
   state.runtime();
-  auto job = NewMakeJob<Program>(
-      state.programs, [directory = info[1].As<Napi::String>().Utf8Value(), tags = ToStrings(info[2].As<Napi::Array>()),
-                       config = ParseConfig(info[3].As<Napi::String>())] {
-        return Program::FromSavedModel(directory, tags, config);
-      });
+  auto job = NewMakeJob<Program>(state.programs, [directory = info[1].As<Napi::String>().Utf8Value(),
+                                                  tags = ToStrings(info[2].As<Napi::Array>()),
+                                                  config = ParseConfig(info[3].As<Napi::String>())] {
+    return Program::FromSavedModel(directory, tags, config);
+  });
   return RunJob(info, state, info[0].As<Napi::Boolean>(), std::move(job));
 }
 
@@ -113,7 +118,8 @@ Napi::Value ReadSavedModelMetaGraphs(EnvState&, const Napi::CallbackInfo& info) 
   std::string json = "[";
   for (const tf::MetaGraphDef& source : model.meta_graphs()) {
     tf::MetaGraphDef meta_graph;
-    for (const std::string& tag : source.meta_info_def().tags()) meta_graph.mutable_meta_info_def()->add_tags(tag);
+    for (const std::string& tag : source.meta_info_def().tags())
+      meta_graph.mutable_meta_info_def()->add_tags(tag);
     *meta_graph.mutable_signature_def() = source.signature_def();
     absl::StrAppend(&json, json.size() > 1 ? "," : "", ToJson(meta_graph));
   }
@@ -151,8 +157,8 @@ Napi::Value CreateCallable(EnvState& state, const Napi::CallbackInfo& info) {
   std::shared_ptr<Program> program = state.programs.Get(info[1].As<Napi::Number>().Int32Value());
   tf::CallableOptions options;
   ParseJson(info[2].As<Napi::String>(), &options, "the callable's options");
-  auto job = NewMakeJob<Callable>(state.callables,
-                                  [program, options] { return std::make_shared<Callable>(program, options); });
+  auto job = NewMakeJob<Callable>(
+      state.callables, [program, options] { return std::make_shared<Callable>(program, options); });
   return RunJob(info, state, info[0].As<Napi::Boolean>(), std::move(job));
 }
 
@@ -164,12 +170,13 @@ Napi::Value ReleaseCallable(EnvState& state, const Napi::CallbackInfo& info) {
 void RequireInputs(const EnvState& state, const Callable& callable, int inputs) {
   if (inputs < 0 || static_cast<size_t>(inputs) != callable.inputs() ||
       static_cast<size_t>(inputs) > state.commands_length()) {
-    throw Error("TFTRT_INVALID_ARGUMENT", absl::StrCat("the graph takes ", callable.inputs(), " inputs, got ", inputs));
+    throw Error("TFTRT_INVALID_ARGUMENT",
+                absl::StrCat("the graph takes ", callable.inputs(), " inputs, got ", inputs));
   }
 }
 
-// Arguments: callable, number of inputs, whose handles are in the command buffer. Writes [handle, dtype, rank, dims...]
-// of each output there and returns their number.
+// Arguments: callable, number of inputs, whose handles are in the command buffer. Writes [handle, dtype,
+// rank, dims...] of each output there and returns their number.
 napi_value RunCallable(napi_env env, EnvState& state, napi_callback_info info) {
   Arguments<2> arguments(env, info);
   Callable& callable = *state.callables.Get(GetInt(env, arguments[0]));
@@ -188,7 +195,10 @@ napi_value RunCallable(napi_env env, EnvState& state, napi_callback_info info) {
 class RunCallableJob : public Job {
  public:
   RunCallableJob(EnvState& state, std::shared_ptr<Callable> callable, std::vector<HandlePtr> inputs)
-      : state_(state), runtime_(state.runtime()), callable_(std::move(callable)), inputs_(std::move(inputs)) {}
+      : state_(state),
+        runtime_(state.runtime()),
+        callable_(std::move(callable)),
+        inputs_(std::move(inputs)) {}
 
   void Work() override {
     std::vector<tf::TensorHandle*> handles;

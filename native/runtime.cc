@@ -36,13 +36,15 @@ void ParseJson(const std::string& json, google::protobuf::Message* message, cons
   google::protobuf::util::JsonParseOptions options;
   options.ignore_unknown_fields = false;
   const auto status = google::protobuf::util::JsonStringToMessage(json, message, options);
-  if (!status.ok()) throw Error("TFTRT_INVALID_ARGUMENT", absl::StrCat("cannot parse ", what, ": ", status.ToString()));
+  if (!status.ok())
+    throw Error("TFTRT_INVALID_ARGUMENT", absl::StrCat("cannot parse ", what, ": ", status.ToString()));
 }
 
 std::string ToJson(const google::protobuf::Message& message) {
   std::string json;
   const auto status = google::protobuf::util::MessageToJsonString(message, &json);
-  if (!status.ok()) throw Error("TFTRT_INTERNAL", absl::StrCat("cannot print a message as JSON: ", status.ToString()));
+  if (!status.ok())
+    throw Error("TFTRT_INTERNAL", absl::StrCat("cannot print a message as JSON: ", status.ToString()));
   return json;
 }
 
@@ -58,8 +60,8 @@ Runtime& Runtime::Start(const std::string& config_json) {
     runtime = new Runtime(config_json);
   } else if (runtime->config_json_ != config_json) {
     throw Error("TFTRT_ALREADY_CONFIGURED",
-                absl::StrCat("TensorFlow's devices were already made with the configuration ", runtime->config_json_,
-                             "; they cannot be made again with ", config_json,
+                absl::StrCat("TensorFlow's devices were already made with the configuration ",
+                             runtime->config_json_, "; they cannot be made again with ", config_json,
                              ". Configure before the first use of the backend, in all threads alike."));
   }
   return *runtime;
@@ -72,8 +74,8 @@ Runtime& Runtime::Get() {
 }
 
 Runtime::Runtime(const std::string& config_json) : config_json_(config_json) {
-  // RunCallable then returns once the GPU's work is enqueued, and reads are ordered by the stream. Read by DirectSession
-  // when a session is made, so it is set before the first one.
+  // RunCallable then returns once the GPU's work is enqueued, and reads are ordered by the stream. Read by
+  // DirectSession when a session is made, so it is set before the first one.
   setenv("TF_SYNC_ON_FINISH", "false", /*overwrite=*/0);
   ParseJson(config_json, &config_, "the configuration");
 
@@ -100,7 +102,9 @@ Runtime::Runtime(const std::string& config_json) : config_json_(config_json) {
   }
 }
 
-std::vector<tf::Device*> Runtime::devices() const { return eager_context_->local_device_mgr()->ListDevices(); }
+std::vector<tf::Device*> Runtime::devices() const {
+  return eager_context_->local_device_mgr()->ListDevices();
+}
 
 tf::thread::ThreadPool* Runtime::async_threads() {
   std::lock_guard<std::mutex> lock(runtime_mutex);
@@ -150,7 +154,8 @@ tf::Tensor Runtime::AllocateStaging(tf::DataType dtype, const tf::TensorShape& s
 void Runtime::CopyToDevice(const tf::Tensor& host, tf::Tensor* device) {
   if (host.TotalBytes() == 0) return;
   tf::DeviceContext* context = gpu_->tensorflow_accelerator_device_info()->default_context;
-  // `host` and `*device` share their buffers with these copies, which the callback keeps until the stream got there.
+  // `host` and `*device` share their buffers with these copies, which the callback keeps until the stream got
+  // there.
   auto source = std::make_shared<tf::Tensor>(host);
   auto destination = std::make_shared<tf::Tensor>(*device);
   context->CopyCPUTensorToDevice(
@@ -161,12 +166,14 @@ void Runtime::CopyToDevice(const tf::Tensor& host, tf::Tensor* device) {
       /*sync_dst_compute=*/true);
 }
 
-void Runtime::CopyToHost(const tf::Tensor& device, tf::Tensor* host, std::function<void(const absl::Status&)> done) {
+void Runtime::CopyToHost(const tf::Tensor& device, tf::Tensor* host,
+                         std::function<void(const absl::Status&)> done) {
   if (device.TotalBytes() == 0) return done(absl::OkStatus());
   tf::DeviceContext* context = gpu_->tensorflow_accelerator_device_info()->default_context;
   auto source = std::make_shared<tf::Tensor>(device);
-  context->CopyDeviceTensorToCPU(source.get(), "", gpu_, host,
-                                 [source, done = std::move(done)](const absl::Status& status) { done(status); });
+  context->CopyDeviceTensorToCPU(
+      source.get(), "", gpu_, host,
+      [source, done = std::move(done)](const absl::Status& status) { done(status); });
 }
 
 HandlePtr Runtime::Wrap(tf::Tensor tensor, bool on_device) {
@@ -183,7 +190,8 @@ tf::Tensor Runtime::TensorOn(tf::TensorHandle* handle, bool on_device) {
   const tf::Tensor& tensor = TensorOf(handle);
   if (gpu_ == nullptr || on_device == IsOnDevice(handle)) return tensor;
   if (on_device) {
-    tf::Tensor copy = AllocateFrom(gpu_->GetAllocator(tf::AllocatorAttributes()), tensor.dtype(), tensor.shape());
+    tf::Tensor copy =
+        AllocateFrom(gpu_->GetAllocator(tf::AllocatorAttributes()), tensor.dtype(), tensor.shape());
     CopyToDevice(tensor, &copy);
     return copy;
   }

@@ -1,5 +1,5 @@
-// The one TensorFlow runtime of the process: its eager context, its device and that device's memory. It is shared by all
-// JavaScript environments (worker threads) and lives until the process ends.
+// The one TensorFlow runtime of the process: its eager context, its device and that device's memory. It is
+// shared by all JavaScript environments (worker threads) and lives until the process ends.
 #pragma once
 
 #include <functional>
@@ -24,8 +24,9 @@ using HandlePtr = std::unique_ptr<tensorflow::TensorHandle, HandleUnref>;
 
 class Runtime {
  public:
-  // Starts the runtime with a tensorflow.ConfigProto in JSON. Starting it again with the same text does nothing; with
-  // another one it throws TFTRT_ALREADY_CONFIGURED, because TensorFlow's devices are made once per process.
+  // Starts the runtime with a tensorflow.ConfigProto in JSON. Starting it again with the same text does
+  // nothing; with another one it throws TFTRT_ALREADY_CONFIGURED, because TensorFlow's devices are made once
+  // per process.
   static Runtime& Start(const std::string& config_json);
   // The started runtime; throws TFTRT_NOT_STARTED before Start.
   static Runtime& Get();
@@ -39,16 +40,19 @@ class Runtime {
   // Threads for asynchronous runs, loads and reads.
   tensorflow::thread::ThreadPool* async_threads();
 
-  // Whether TensorFlow keeps tensors of this dtype on the device; int32, strings and handles stay in host memory.
+  // Whether TensorFlow keeps tensors of this dtype on the device; int32, strings and handles stay in host
+  // memory.
   bool OnDevice(tensorflow::DataType dtype) const;
   // A tensor in the device allocator's memory, or in host memory where OnDevice is false.
   tensorflow::Tensor Allocate(tensorflow::DataType dtype, const tensorflow::TensorShape& shape);
   // A host tensor that copies to and from the device run fast from: pinned where there is a GPU.
   tensorflow::Tensor AllocateStaging(tensorflow::DataType dtype, const tensorflow::TensorShape& shape);
 
-  // Enqueues the copy on the device's stream; work enqueued later on it sees the values. Keeps `host` alive until done.
+  // Enqueues the copy on the device's stream; work enqueued later on it sees the values. Keeps `host` alive
+  // until done.
   void CopyToDevice(const tensorflow::Tensor& host, tensorflow::Tensor* device);
-  // Calls `done` on some thread once `host` holds the values that the device has after all work enqueued before.
+  // Calls `done` on some thread once `host` holds the values that the device has after all work enqueued
+  // before.
   void CopyToHost(const tensorflow::Tensor& device, tensorflow::Tensor* host,
                   std::function<void(const absl::Status&)> done);
 

@@ -13,8 +13,8 @@ namespace tf = tensorflow;
 
 namespace {
 
-// Arguments: ConfigProto in JSON, command buffer (Int32Array), error class (constructor of (code, message)). Returns
-// TensorFlow's version.
+// Arguments: ConfigProto in JSON, command buffer (Int32Array), error class (constructor of (code, message)).
+// Returns TensorFlow's version.
 Napi::Value Start(EnvState& state, const Napi::CallbackInfo& info) {
   if (!info[2].IsFunction() || !info[1].IsTypedArray()) {
     throw Error("TFTRT_INVALID_ARGUMENT", "start(configProto, commands, errorClass): wrong arguments");

@@ -1,5 +1,5 @@
-// A table of values behind integer handles. A handle that was released stays invalid until its slot was reused 127 times,
-// so that a stale handle is an error and not somebody else's value.
+// A table of values behind integer handles. A handle that was released stays invalid until its slot was
+// reused 127 times, so that a stale handle is an error and not somebody else's value.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ class SlotTable {
     uint32_t index;
     if (free_.empty()) {
       index = slots_.size();
-      if (index > kIndexMask) throw Error("TFTRT_RESOURCE_EXHAUSTED", absl::StrCat("too many live ", kind_, "s"));
+      if (index > kIndexMask)
+        throw Error("TFTRT_RESOURCE_EXHAUSTED", absl::StrCat("too many live ", kind_, "s"));
       slots_.emplace_back();
     } else {
       index = free_.back();
@@ -64,7 +65,8 @@ class SlotTable {
     const uint32_t index = bits & kIndexMask;
     if (handle <= 0 || index >= slots_.size() || !slots_[index].used ||
         slots_[index].generation != bits >> kIndexBits) {
-      throw Error("TFTRT_INVALID_HANDLE", absl::StrCat(kind_, " handle ", handle, " is not valid: it was disposed or never made"));
+      throw Error("TFTRT_INVALID_HANDLE",
+                  absl::StrCat(kind_, " handle ", handle, " is not valid: it was disposed or never made"));
     }
     return slots_[index];
   }

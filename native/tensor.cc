@@ -26,7 +26,8 @@ tf::TensorShape ShapeFromCommands(EnvState& state, int rank) {
 
 tf::DataType GetDataType(napi_env env, napi_value value) {
   const int32_t number = GetInt(env, value);
-  if (!tf::DataType_IsValid(number)) throw Error("TFTRT_INVALID_ARGUMENT", absl::StrCat("unknown dtype ", number));
+  if (!tf::DataType_IsValid(number))
+    throw Error("TFTRT_INVALID_ARGUMENT", absl::StrCat("unknown dtype ", number));
   return static_cast<tf::DataType>(number);
 }
 
@@ -46,12 +47,13 @@ void RequireBytes(const TypedArray& array, const tf::Tensor& tensor) {
   if (array.byte_length != tensor.TotalBytes()) {
     throw Error("TFTRT_INVALID_ARGUMENT",
                 absl::StrCat("the values have ", array.byte_length, " bytes, but a tensor of shape ",
-                             tensor.shape().DebugString(), " and dtype ", tf::DataTypeString(tensor.dtype()), " has ",
-                             tensor.TotalBytes()));
+                             tensor.shape().DebugString(), " and dtype ", tf::DataTypeString(tensor.dtype()),
+                             " has ", tensor.TotalBytes()));
   }
 }
 
-HandlePtr Upload(Runtime& runtime, const void* source, size_t bytes, tf::DataType dtype, const tf::TensorShape& shape) {
+HandlePtr Upload(Runtime& runtime, const void* source, size_t bytes, tf::DataType dtype,
+                 const tf::TensorShape& shape) {
   const bool on_device = runtime.OnDevice(dtype);
   tf::Tensor host = on_device ? runtime.AllocateStaging(dtype, shape) : runtime.Allocate(dtype, shape);
   CopyElements(source, bytes, &host);
@@ -69,8 +71,9 @@ void CheckUpload(tf::DataType dtype, const tf::TensorShape& shape, const TypedAr
   }
   if (array.byte_length != static_cast<size_t>(shape.num_elements()) * size) {
     throw Error("TFTRT_INVALID_ARGUMENT",
-                absl::StrCat("the values have ", array.byte_length, " bytes, but a tensor of shape ", shape.DebugString(),
-                             " and dtype ", tf::DataTypeString(dtype), " has ", shape.num_elements() * size));
+                absl::StrCat("the values have ", array.byte_length, " bytes, but a tensor of shape ",
+                             shape.DebugString(), " and dtype ", tf::DataTypeString(dtype), " has ",
+                             shape.num_elements() * size));
   }
 }
 
@@ -195,7 +198,8 @@ napi_value ReadStringTensor(napi_env env, EnvState& state, napi_callback_info in
   Arguments<1> arguments(env, info);
   const tf::Tensor& tensor = TensorOf(state.tensors.Get(GetInt(env, arguments[0])).handle.get());
   if (tensor.dtype() != tf::DT_STRING) {
-    throw Error("TFTRT_INVALID_ARGUMENT", absl::StrCat("the tensor holds ", tf::DataTypeString(tensor.dtype()), ", not strings"));
+    throw Error("TFTRT_INVALID_ARGUMENT",
+                absl::StrCat("the tensor holds ", tf::DataTypeString(tensor.dtype()), ", not strings"));
   }
   const auto strings = tensor.flat<tf::tstring>();
   napi_value array;

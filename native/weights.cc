@@ -24,7 +24,8 @@ std::string Convert(const Weight& weight) {
   return content;
 }
 
-// The bytes of the values in the constant's dtype; empty with `*known` false when there is no such conversion.
+// The bytes of the values in the constant's dtype; empty with `*known` false when there is no such
+// conversion.
 std::string Content(const Weight& weight, tf::DataType dtype, bool* known) {
   *known = true;
   if (weight.dtype == dtype) return std::string(static_cast<const char*>(weight.data), weight.bytes);
@@ -56,15 +57,16 @@ std::string Content(const Weight& weight, tf::DataType dtype, bool* known) {
 }
 
 bool HasValue(const tf::TensorProto& tensor) {
-  return !tensor.tensor_content().empty() || tensor.float_val_size() + tensor.double_val_size() + tensor.int_val_size() +
-                                                     tensor.string_val_size() + tensor.scomplex_val_size() +
-                                                     tensor.int64_val_size() + tensor.bool_val_size() +
-                                                     tensor.dcomplex_val_size() + tensor.half_val_size() +
-                                                     tensor.uint32_val_size() + tensor.uint64_val_size() >
-                                                 0;
+  return !tensor.tensor_content().empty() ||
+         tensor.float_val_size() + tensor.double_val_size() + tensor.int_val_size() +
+                 tensor.string_val_size() + tensor.scomplex_val_size() + tensor.int64_val_size() +
+                 tensor.bool_val_size() + tensor.dcomplex_val_size() + tensor.half_val_size() +
+                 tensor.uint32_val_size() + tensor.uint64_val_size() >
+             0;
 }
 
-void SetWeight(const std::unordered_map<std::string, Weight>& weights, const std::string& scope, tf::NodeDef* node) {
+void SetWeight(const std::unordered_map<std::string, Weight>& weights, const std::string& scope,
+               tf::NodeDef* node) {
   if (node->op() != "Const") return;
   auto& attributes = *node->mutable_attr();
   auto found = weights.find(node->name());
@@ -74,7 +76,8 @@ void SetWeight(const std::unordered_map<std::string, Weight>& weights, const std
     tf::TensorShape shape(tensor->tensor_shape());
     if (HasValue(*tensor) || shape.num_elements() == 0) return;
     throw Error("TFTRT_INVALID_ARGUMENT",
-                absl::StrCat("the model has no weight for the constant '", node->name(), "': its weights manifest is incomplete"));
+                absl::StrCat("the model has no weight for the constant '", node->name(),
+                             "': its weights manifest is incomplete"));
   }
   const Weight& weight = found->second;
   tf::DataType dtype = attributes["dtype"].type();
@@ -88,8 +91,9 @@ void SetWeight(const std::unordered_map<std::string, Weight>& weights, const std
     content = Content(weight, dtype, &known);
   }
   if (!known) {
-    throw Error("TFTRT_INVALID_ARGUMENT", absl::StrCat(where, " holds ", tf::DataTypeString(weight.dtype),
-                                                       " values, but its node wants ", tf::DataTypeString(dtype)));
+    throw Error("TFTRT_INVALID_ARGUMENT",
+                absl::StrCat(where, " holds ", tf::DataTypeString(weight.dtype),
+                             " values, but its node wants ", tf::DataTypeString(dtype)));
   }
   tensor->Clear();
   tensor->set_dtype(dtype);
@@ -99,9 +103,11 @@ void SetWeight(const std::unordered_map<std::string, Weight>& weights, const std
     elements *= size;
   }
   attributes["dtype"].set_type(dtype);
-  const int64_t given = dtype == tf::DT_STRING ? weight.strings.size() : content.size() / tf::DataTypeSize(dtype);
+  const int64_t given =
+      dtype == tf::DT_STRING ? weight.strings.size() : content.size() / tf::DataTypeSize(dtype);
   if (given != elements) {
-    throw Error("TFTRT_INVALID_ARGUMENT", absl::StrCat(where, " has ", given, " values, but its shape needs ", elements));
+    throw Error("TFTRT_INVALID_ARGUMENT",
+                absl::StrCat(where, " has ", given, " values, but its shape needs ", elements));
   }
   for (const std::string& text : weight.strings) tensor->add_string_val(text);
   if (dtype != tf::DT_STRING) tensor->set_tensor_content(std::move(content));
@@ -112,7 +118,8 @@ void SetWeight(const std::unordered_map<std::string, Weight>& weights, const std
 void SetWeights(const std::unordered_map<std::string, Weight>& weights, tf::GraphDef* graph) {
   for (tf::NodeDef& node : *graph->mutable_node()) SetWeight(weights, "", &node);
   for (tf::FunctionDef& function : *graph->mutable_library()->mutable_function()) {
-    for (tf::NodeDef& node : *function.mutable_node_def()) SetWeight(weights, function.signature().name(), &node);
+    for (tf::NodeDef& node : *function.mutable_node_def())
+      SetWeight(weights, function.signature().name(), &node);
   }
 }
 

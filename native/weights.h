@@ -18,10 +18,10 @@ struct Weight {
   std::vector<std::string> strings;
 };
 
-// Sets the value of each Const node, of the graph and of its library functions, that has no value of its own, from the
-// weight of the same name. The node's dtype is kept: a converter may have narrowed the values (int64 to int32, double to
-// float), which is undone here. Throws TFTRT_INVALID_ARGUMENT for a constant without a weight and for values that do
-// not fit it.
+// Sets the value of each Const node, of the graph and of its library functions, that has no value of its own,
+// from the weight of the same name. The node's dtype is kept: a converter may have narrowed the values (int64
+// to int32, double to float), which is undone here. Throws TFTRT_INVALID_ARGUMENT for a constant without a
+// weight and for values that do not fit it.
 void SetWeights(const std::unordered_map<std::string, Weight>& weights, tensorflow::GraphDef* graph);
 
 }  // namespace tftrt

@@ -9,7 +9,10 @@ export interface Ended {
 }
 
 /** Runs JavaScript (or, with `module`, an ES module) in a Node.js process of its own, from within the package. */
-export function runNode(script: string, { module = false, env = {} }: { module?: boolean; env?: NodeJS.ProcessEnv } = {}): Promise<Ended> {
+export function runNode(
+  script: string,
+  { module = false, env = {} }: { module?: boolean; env?: NodeJS.ProcessEnv } = {},
+): Promise<Ended> {
   const args = [...(module ? ['--input-type=module'] : []), '-e', script];
   return new Promise((resolve) => {
     const child = execFile(

@@ -3,10 +3,16 @@ import { expect } from 'chai';
 import { readFixture } from '../support/fixtures';
 import { type Ended, runNode } from './child';
 
-const MODEL = JSON.stringify(`file://${path.join(readFixture('graph_models', 'small_cnn').folder, 'model.json')}`);
+const MODEL = JSON.stringify(
+  `file://${path.join(readFixture('graph_models', 'small_cnn').folder, 'model.json')}`,
+);
 
 function expectSuccess({ code, signal, stdout, stderr }: Ended, output: string): void {
-  expect({ code, signal, stdout: stdout.trim() }, stderr).to.deep.equal({ code: 0, signal: null, stdout: output });
+  expect({ code, signal, stdout: stdout.trim() }, stderr).to.deep.equal({
+    code: 0,
+    signal: null,
+    stdout: output,
+  });
 }
 
 /** What concerns a whole process: how it loads the package, its threads, and how it ends. */
@@ -83,7 +89,10 @@ describe('processes', function () {
         attempt({ device: 'cpu' });
         console.log(codes.join(' '));
       });`);
-    expectSuccess(ended, 'TFTRT_INVALID_ARGUMENT TFTRT_INVALID_ARGUMENT TFTRT_INVALID_ARGUMENT ok TFTRT_ALREADY_CONFIGURED');
+    expectSuccess(
+      ended,
+      'TFTRT_INVALID_ARGUMENT TFTRT_INVALID_ARGUMENT TFTRT_INVALID_ARGUMENT ok TFTRT_ALREADY_CONFIGURED',
+    );
   });
 
   it('refuse a GPU that is asked for and not there', async () => {

@@ -61,7 +61,11 @@ function planOf(model: GraphModelInternals, inputs: ModelInputs): GraphModelPlan
  * executor runs such calls, which compute next to nothing.
  */
 function hasEmptyTensor(inputs: ModelInputs): boolean {
-  const tensors = Array.isArray(inputs) ? inputs : inputs instanceof Tensor ? [inputs] : Object.values(inputs);
+  const tensors = Array.isArray(inputs)
+    ? inputs
+    : inputs instanceof Tensor
+      ? [inputs]
+      : Object.values(inputs);
   return tensors.some((tensor) => tensor?.size === 0);
 }
 
