@@ -62,12 +62,21 @@ void ProtectPads(bool in_function, Nodes* nodes) {
   for (tf::NodeDef& zero : zeros) *nodes->Add() = std::move(zero);
 }
 
+// oneDNN's pass leaves alone what the user wants on another device; with soft placement it runs on the CPU all the same.
+void AvoidOneDnn(Nodes* nodes) {
+  for (tf::NodeDef& node : *nodes) {
+    if (node.op() == "Conv3D") node.set_device("/device:GPU:0");
+  }
+}
+
 }  // namespace
 
 void PrepareForCpu(tf::GraphDef* graph) {
   ProtectPads(/*in_function=*/false, graph->mutable_node());
+  AvoidOneDnn(graph->mutable_node());
   for (tf::FunctionDef& function : *graph->mutable_library()->mutable_function()) {
     ProtectPads(/*in_function=*/true, function.mutable_node_def());
+    AvoidOneDnn(function.mutable_node_def());
   }
 }
 

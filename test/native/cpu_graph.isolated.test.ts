@@ -30,6 +30,8 @@ describe('convolutions on the CPU', () => {
     [0, 0],
   ];
   const video = values([1, 3, 5, 5, 2], 6);
+  const flat = values([1, 1, 6, 3, 1], 8);
+  const step = tf.tensor([0, 1], [1, 1, 2, 1, 1]);
   const filter3d = values([3, 3, 3, 2, 2], 7);
   const around: [number, number][] = [
     [0, 0],
@@ -98,6 +100,11 @@ describe('convolutions on the CPU', () => {
           () => tf.conv2d(tf.pad(x, batch) as tf.Tensor4D, filter as tf.Tensor4D, 1, 'valid'),
         ));
 
+      it('a three-dimensional convolution whose steps leave a remainder', () =>
+        run('y', [conv3d('y', 'flat', 'w', [1, 1, 2], 'VALID')], { flat, w: step }).toEqual(() =>
+          tf.conv3d(flat as tf.Tensor5D, step as tf.Tensor5D, [1, 1, 2], 'valid'),
+        ));
+
       it('a pad before a three-dimensional convolution', () =>
         run('y', [pad('p', 'v'), conv3d('y', 'p', 'w')], {
           v: video,
@@ -128,10 +135,10 @@ const pad = (name: string, input: string) =>
   op('Pad', name, [input, `${name}_paddings`], { Tpaddings: { type: 'DT_INT32' } });
 const conv = (name: string, input: string, filter: string) =>
   op('Conv2D', name, [input, filter], { strides: ONES, padding: bytesAttr('VALID') });
-const conv3d = (name: string, input: string, filter: string) =>
+const conv3d = (name: string, input: string, filter: string, steps = [1, 1, 1], padding = 'SAME') =>
   op('Conv3D', name, [input, filter], {
-    strides: { list: { i: [1, 1, 1, 1, 1] } },
-    padding: bytesAttr('SAME'),
+    strides: { list: { i: [1, ...steps, 1] } },
+    padding: bytesAttr(padding),
   });
 const biasAdd = (name: string, input: string, bias: string) => op('BiasAdd', name, [input, bias]);
 
