@@ -7,12 +7,14 @@ namespace tftrt {
 
 // Rewrites, in the graph and its functions:
 //
-// - Each floating-point Pad as the equal PadV2 with a zero. The oneDNN layout pass merges a Pad into a VALID convolution
-//   that reads it on any input, as if it were input 0, and whatever it pads: a pad that feeds a filter, a bias or a fused
-//   addition crashes the process, one of the batch or the channels gives wrong numbers. Grappler's remapper does the
-//   like to Conv3D. Neither looks at PadV2.
-// - Each Conv3D so that TensorFlow's own kernel runs it: oneDNN's gives wrong numbers where the steps of the window leave
-//   a remainder of a volume of depth 1. The session needs soft placement for it.
+// - Each floating-point Pad as the equal PadV2 with a zero. The oneDNN layout pass merges a Pad into a VALID
+// convolution
+//   that reads it on any input, as if it were input 0, and whatever it pads: a pad that feeds a filter, a
+//   bias or a fused addition crashes the process, one of the batch or the channels gives wrong numbers.
+//   Grappler's remapper does the like to Conv3D. Neither looks at PadV2.
+// - Each strided Conv3D so that its input ends with its last window: oneDNN's kernel gives wrong numbers
+// where the steps
+//   leave a remainder (seen with volumes of depth 1).
 void PrepareForCpu(tensorflow::GraphDef* graph);
 
 }  // namespace tftrt

@@ -19,7 +19,6 @@ namespace {
 tf::SessionOptions MakeSessionOptions(const tf::ConfigProto& config) {
   tf::SessionOptions options;
   options.config = config;
-  options.config.set_allow_soft_placement(true);  // PrepareForCpu relies on it
   return options;
 }
 

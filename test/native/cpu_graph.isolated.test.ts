@@ -30,8 +30,6 @@ describe('convolutions on the CPU', () => {
     [0, 0],
   ];
   const video = values([1, 3, 5, 5, 2], 6);
-  const flat = values([1, 1, 6, 3, 1], 8);
-  const step = tf.tensor([0, 1], [1, 1, 2, 1, 1]);
   const filter3d = values([3, 3, 3, 2, 2], 7);
   const around: [number, number][] = [
     [0, 0],
@@ -100,10 +98,19 @@ describe('convolutions on the CPU', () => {
           () => tf.conv2d(tf.pad(x, batch) as tf.Tensor4D, filter as tf.Tensor4D, 1, 'valid'),
         ));
 
-      it('a three-dimensional convolution whose steps leave a remainder', () =>
-        run('y', [conv3d('y', 'flat', 'w', [1, 1, 2], 'VALID')], { flat, w: step }).toEqual(() =>
-          tf.conv3d(flat as tf.Tensor5D, step as tf.Tensor5D, [1, 1, 2], 'valid'),
-        ));
+      for (const [padding, shape, filter, steps] of [
+        ['valid', [1, 1, 6, 3, 1], [1, 1, 2, 1, 1], [1, 1, 2]],
+        ['valid', [2, 1, 5, 7, 2], [1, 2, 2, 2, 3], [1, 2, 3]],
+        ['same', [1, 1, 6, 4, 1], [1, 1, 1, 1, 2], [1, 1, 3]],
+        ['same', [1, 1, 5, 5, 1], [1, 2, 3, 1, 1], [1, 2, 2]],
+      ] as const) {
+        it(`a three-dimensional convolution whose steps leave a remainder (${padding}, ${shape})`, () => {
+          const [v, w] = [values([...shape], 9), values([...filter], 10)] as [tf.Tensor5D, tf.Tensor5D];
+          run('y', [conv3d('y', 'v', 'w', [...steps], padding.toUpperCase())], { v, w }).toEqual(() =>
+            tf.conv3d(v, w, [...steps], padding),
+          );
+        });
+      }
 
       it('a pad before a three-dimensional convolution', () =>
         run('y', [pad('p', 'v'), conv3d('y', 'p', 'w')], {
