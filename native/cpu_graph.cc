@@ -1,10 +1,11 @@
 #include "cpu_graph.h"
 
-#include <algorithm>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/types.pb.h"
 
@@ -21,20 +22,26 @@ class Rewriter {
  public:
   // In a function's body, tensors are called `node:output:index`, and inputs may be the function's arguments.
   Rewriter(bool in_function, Nodes* nodes) : in_function_(in_function), nodes_(nodes) {
-    for (const tf::NodeDef& node : *nodes) names_.insert(node.name());
+    for (const tf::NodeDef& node : *nodes) {
+      names_.insert(node.name());
+      const auto value = node.attr().find("value");
+      if (node.op() == "Const" && value != node.attr().end()) {
+        constants_[node.name()] = value->second.tensor().tensor_shape();
+      }
+    }
   }
 
   void Rewrite() {
     for (tf::NodeDef& node : *nodes_) {
-      if (IsFloatingPoint(node, "Pad", 2)) ProtectPad(&node);
-      if (IsFloatingPoint(node, "Conv3D", 2)) CropInput(&node);
+      if (IsFloatingPointPad(node)) ProtectPad(&node);
+      if (const tf::TensorShapeProto* filter = FilterOfOneChannel(node)) AddChannel(&node, *filter);
     }
     for (tf::NodeDef& node : added_) *nodes_->Add() = std::move(node);
   }
 
  private:
-  static bool IsFloatingPoint(const tf::NodeDef& node, const char* op, int inputs) {
-    if (node.op() != op || node.input_size() < inputs) return false;
+  static bool IsFloatingPointPad(const tf::NodeDef& node) {
+    if (node.op() != "Pad" || node.input_size() < 2) return false;
     const auto found = node.attr().find("T");
     if (found == node.attr().end()) return false;
     const tf::DataType dtype = found->second.type();
@@ -44,66 +51,63 @@ class Rewriter {
   // Pad → PadV2 with a zero.
   void ProtectPad(tf::NodeDef* node) {
     scope_ = node;
+    node->set_op("PadV2");
+    node->add_input(Const("zero", ZeroOf(*node)));
+    // Data inputs come before control inputs: the zero is the third.
+    for (int i = node->input_size() - 1; i > 2; --i) node->mutable_input()->SwapElements(i, i - 1);
+  }
+
+  // A convolution of one channel → the same of two, the second of zeros.
+  void AddChannel(tf::NodeDef* node, const tf::TensorShapeProto& filter) {
+    scope_ = node;
+    const int rank = filter.dim_size();
+    std::vector<int64_t> of_input(2 * rank, 0);
+    of_input[2 * (rank - 1) + 1] = 1;
+    std::vector<int64_t> of_filter(2 * rank, 0);
+    of_filter[2 * (rank - 2) + 1] = 1;
+    const std::string zero = Const("zero", ZeroOf(*node));
+    const std::string x = Pad("input", node->input(0), Const("input_paddings", Pairs(of_input)), zero);
+    const std::string wide = Pad("filter", node->input(1), Const("filter_paddings", Pairs(of_filter)), zero);
+    node->set_input(0, x);
+    node->set_input(1, wide);
+  }
+
+  // The shape of the filter where oneDNN may get the convolution wrong; null for any other node.
+  const tf::TensorShapeProto* FilterOfOneChannel(const tf::NodeDef& node) const {
+    const bool is_convolution = node.op() == "Conv2D" || node.op() == "Conv3D" || node.op() == "_FusedConv2D";
+    if (!is_convolution || node.input_size() < 2) return nullptr;
+    const auto& attributes = node.attr();
+    const auto format = attributes.find("data_format");
+    const auto strides = attributes.find("strides");
+    if (format != attributes.end() && absl::StartsWith(format->second.s(), "NC")) return nullptr;
+    const auto filter = constants_.find(node.input(1).substr(0, node.input(1).find(':')));
+    if (strides == attributes.end() || filter == constants_.end()) return nullptr;
+    const tf::TensorShapeProto& shape = filter->second;
+    const auto& steps = strides->second.list().i();
+    const int rank = shape.dim_size();
+    if (rank < 4 || steps.size() != rank) return nullptr;
+    const bool exposed = shape.dim(rank - 2).size() == 1 && shape.dim(rank - 3).size() > 1 && steps[rank - 2] > 1;
+    return exposed ? &shape : nullptr;
+  }
+
+  static tf::TensorProto Pairs(const std::vector<int64_t>& values) {
+    tf::TensorProto tensor;
+    tensor.set_dtype(tf::DT_INT32);
+    for (const int64_t value : values) tensor.add_int_val(value);
+    tensor.mutable_tensor_shape()->add_dim()->set_size(values.size() / 2);
+    tensor.mutable_tensor_shape()->add_dim()->set_size(2);
+    return tensor;
+  }
+
+  static tf::TensorProto ZeroOf(const tf::NodeDef& node) {
     tf::TensorProto zero;
-    zero.set_dtype((*node->mutable_attr())["T"].type());
+    zero.set_dtype(node.attr().at("T").type());
     if (zero.dtype() == tf::DT_FLOAT) {
       zero.add_float_val(0);
     } else {
       zero.add_half_val(0);
     }
-    node->set_op("PadV2");
-    node->add_input(Const("zero", zero));
-    // Data inputs come before control inputs: the zero is the third.
-    for (int i = node->input_size() - 1; i > 2; --i) node->mutable_input()->SwapElements(i, i - 1);
-  }
-
-  // Cuts off what no window of the convolution reaches. With sizes n, windows k and steps s it reaches
-  // floor((n − k) / s)·s + k of an axis when VALID, min(n, floor((n − 1) / s)·s + k) when SAME.
-  void CropInput(tf::NodeDef* node) {
-    scope_ = node;
-    const auto& attributes = node->attr();
-    const auto format = attributes.find("data_format");
-    if (format != attributes.end() && format->second.s() != "NDHWC") return;  // has no kernel on the CPU
-    const bool valid = attributes.at("padding").s() == "VALID";
-    const auto& strides = attributes.at("strides").list().i();
-    if (std::all_of(strides.begin(), strides.end(), [](int64_t step) { return step == 1; })) return;
-
-    const std::string s = Const("steps", Ints({strides.begin(), strides.end()}));
-    const std::string one = Const("one", Ints({1}));
-    const tf::DataType dtype = attributes.at("T").type();
-    const std::string n = Op("Shape", "size", {node->input(0)}, "output", dtype);
-    const std::string filter = Op("Shape", "filter_size", {node->input(1)}, "output", dtype);
-    const std::string spatial =
-        Op("Slice", "spatial", {filter, Const("begin", Ints({0})), Const("three", Ints({3}))}, "output",
-           tf::DT_INT32);
-    (*added_.back().mutable_attr())["Index"].set_type(tf::DT_INT32);
-    const std::string k =
-        Op("ConcatV2", "window", {one, spatial, one, Const("axis", Scalar(0))}, "output", tf::DT_INT32);
-    (*added_.back().mutable_attr())["N"].set_i(3);
-    const std::string room = Op("Sub", "room", {n, valid ? k : one}, "z", tf::DT_INT32);
-    const std::string count = Op("FloorDiv", "count", {room, s}, "z", tf::DT_INT32);
-    const std::string distance = Op("Mul", "distance", {count, s}, "z", tf::DT_INT32);
-    std::string reached = Op("AddV2", "reached", {distance, k}, "z", tf::DT_INT32);
-    if (!valid) reached = Op("Minimum", "reached_of_size", {reached, n}, "z", tf::DT_INT32);
-    const std::string x = Op(
-        "Slice", "input", {node->input(0), Const("origin", Ints({0, 0, 0, 0, 0})), reached}, "output", dtype);
-    (*added_.back().mutable_attr())["Index"].set_type(tf::DT_INT32);
-    node->set_input(0, x);
-  }
-
-  static tf::TensorProto Ints(const std::vector<int64_t>& values) {
-    tf::TensorProto tensor;
-    tensor.set_dtype(tf::DT_INT32);
-    for (const int64_t value : values) tensor.add_int_val(value);
-    tensor.mutable_tensor_shape()->add_dim()->set_size(values.size());
-    return tensor;
-  }
-
-  static tf::TensorProto Scalar(int value) {
-    tf::TensorProto tensor;
-    tensor.set_dtype(tf::DT_INT32);
-    tensor.add_int_val(value);
-    return tensor;
+    return zero;
   }
 
   std::string Name(const char* suffix) const { return absl::StrCat(scope_->name(), "/tftrt_", suffix); }
@@ -119,23 +123,24 @@ class Rewriter {
     *(*node.mutable_attr())["value"].mutable_tensor() = value;
     const std::string producer = scope_->input(0).substr(0, scope_->input(0).find(':'));
     if (names_.count(producer) > 0) node.add_input(absl::StrCat("^", producer));
-    return Add(std::move(node), "output");
+    return Add(std::move(node));
   }
 
-  // Adds an op with the attribute T; returns the name of its first tensor.
-  std::string Op(const char* op, const char* suffix, const std::vector<std::string>& inputs,
-                 const char* output, tf::DataType dtype) {
+  // Adds a PadV2; returns the name of its tensor.
+  std::string Pad(const char* suffix, const std::string& tensor, const std::string& paddings, const std::string& zero) {
     tf::NodeDef node;
     node.set_name(Name(suffix));
-    node.set_op(op);
+    node.set_op("PadV2");
     node.set_device(scope_->device());
-    for (const std::string& input : inputs) node.add_input(input);
-    (*node.mutable_attr())["T"].set_type(dtype);
-    return Add(std::move(node), output);
+    for (const std::string& input : {tensor, paddings, zero}) node.add_input(input);
+    (*node.mutable_attr())["T"] = scope_->attr().at("T");
+    (*node.mutable_attr())["Tpaddings"].set_type(tf::DT_INT32);
+    return Add(std::move(node));
   }
 
-  std::string Add(tf::NodeDef node, const char* output) {
-    const std::string tensor = in_function_ ? absl::StrCat(node.name(), ":", output, ":0") : node.name();
+  // Const and PadV2 both call their output `output`.
+  std::string Add(tf::NodeDef node) {
+    const std::string tensor = in_function_ ? absl::StrCat(node.name(), ":output:0") : node.name();
     added_.push_back(std::move(node));
     return tensor;
   }
@@ -143,6 +148,7 @@ class Rewriter {
   const bool in_function_;
   Nodes* const nodes_;
   std::unordered_set<std::string> names_;
+  std::unordered_map<std::string, tf::TensorShapeProto> constants_;
   std::vector<tf::NodeDef> added_;
   const tf::NodeDef* scope_ = nullptr;  // the node that is being rewritten: what is added is named after it
 };

@@ -100,14 +100,25 @@ describe('convolutions on the CPU', () => {
 
       for (const [padding, shape, filter, steps] of [
         ['valid', [1, 1, 6, 3, 1], [1, 1, 2, 1, 1], [1, 1, 2]],
-        ['valid', [2, 1, 5, 7, 2], [1, 2, 2, 2, 3], [1, 2, 3]],
-        ['same', [1, 1, 6, 4, 1], [1, 1, 1, 1, 2], [1, 1, 3]],
-        ['same', [1, 1, 5, 5, 1], [1, 2, 3, 1, 1], [1, 2, 2]],
+        ['same', [1, 1, 5, 2, 1], [1, 2, 3, 1, 2], [1, 1, 2]],
       ] as const) {
-        it(`a three-dimensional convolution whose steps leave a remainder (${padding}, ${shape})`, () => {
-          const [v, w] = [values([...shape], 9), values([...filter], 10)] as [tf.Tensor5D, tf.Tensor5D];
-          run('y', [conv3d('y', 'v', 'w', [...steps], padding.toUpperCase())], { v, w }).toEqual(() =>
-            tf.conv3d(v, w, [...steps], padding),
+        it(`one column of a volume of one channel (${padding})`, () => {
+          const [v, k] = [values([...shape], 9), values([...filter], 10)] as [tf.Tensor5D, tf.Tensor5D];
+          run('y', [conv3d('y', 'v', 'k', [...steps], padding.toUpperCase())], { v, k }).toEqual(() =>
+            tf.conv3d(v, k, [...steps], padding),
+          );
+        });
+      }
+
+      for (const [padding, shape, filter, steps] of [
+        ['valid', [1, 6, 3, 1], [1, 2, 1, 1], [1, 2]],
+        ['same', [2, 5, 3, 1], [3, 3, 1, 2], [1, 4]],
+        ['valid', [1, 9, 9, 1], [3, 3, 1, 4], [2, 2]],
+      ] as const) {
+        it(`one column of an image of one channel (${padding}, ${shape})`, () => {
+          const [v, k] = [values([...shape], 9), values([...filter], 10)] as [tf.Tensor4D, tf.Tensor4D];
+          run('y', [conv('y', 'v', 'k', [...steps], padding.toUpperCase())], { v, k }).toEqual(() =>
+            tf.conv2d(v, k, [...steps], padding),
           );
         });
       }
@@ -133,15 +144,17 @@ function paddings(pairs: [number, number][]): tf.Tensor {
 }
 
 const FLOAT = { T: { type: 'DT_FLOAT' } };
-const ONES = { list: { i: [1, 1, 1, 1] } };
 
 function op(name: string, node: string, input: string[], attr: NodeDef['attr'] = {}): NodeDef {
   return { name: node, op: name, input, attr: { ...FLOAT, ...attr } };
 }
 const pad = (name: string, input: string) =>
   op('Pad', name, [input, `${name}_paddings`], { Tpaddings: { type: 'DT_INT32' } });
-const conv = (name: string, input: string, filter: string) =>
-  op('Conv2D', name, [input, filter], { strides: ONES, padding: bytesAttr('VALID') });
+const conv = (name: string, input: string, filter: string, steps = [1, 1], padding = 'VALID') =>
+  op('Conv2D', name, [input, filter], {
+    strides: { list: { i: [1, ...steps, 1] } },
+    padding: bytesAttr(padding),
+  });
 const conv3d = (name: string, input: string, filter: string, steps = [1, 1, 1], padding = 'SAME') =>
   op('Conv3D', name, [input, filter], {
     strides: { list: { i: [1, ...steps, 1] } },
@@ -150,25 +163,23 @@ const conv3d = (name: string, input: string, filter: string, steps = [1, 1, 1], 
 const biasAdd = (name: string, input: string, bias: string) => op('BiasAdd', name, [input, bias]);
 
 /**
- * Runs the nodes on the addon. Paddings are constants; other tensors are fed, with shapes that grappler knows: it takes feeds for
+ * Runs the nodes on the addon. Integers and `k` are constants; other tensors are fed, with shapes that grappler knows: it takes feeds for
  * tensors of any shape, and then leaves alone what this is about.
  */
 function runGraph(output: string, nodes: NodeDef[], tensors: Record<string, tf.Tensor>, remapping: string) {
   const { addon, commands } = nativeRuntime();
-  const weights: [string, number, number[], Int32Array][] = [];
+  const weights: [string, number, number[], Int32Array | Float32Array][] = [];
   const feeds: string[] = [];
   const inputs: number[] = [];
   const all = [...nodes];
   const constant = (name: string, tensor: tf.Tensor) => {
-    weights.push([name, DT.INT32, tensor.shape, tensor.dataSync() as Int32Array]);
-    all.push({
-      name,
-      op: 'Const',
-      attr: { dtype: { type: 'DT_INT32' }, value: { tensor: { dtype: 'DT_INT32' } } },
-    });
+    const [number, type] =
+      tensor.dtype === 'int32' ? ([DT.INT32, 'DT_INT32'] as const) : ([DT.FLOAT, 'DT_FLOAT'] as const);
+    weights.push([name, number, tensor.shape, tensor.dataSync() as Int32Array | Float32Array]);
+    all.push({ name, op: 'Const', attr: { dtype: { type }, value: { tensor: { dtype: type } } } });
   };
   for (const [name, tensor] of Object.entries(tensors)) {
-    if (tensor.dtype === 'int32') {
+    if (tensor.dtype === 'int32' || name === 'k') {
       constant(name, tensor);
       continue;
     }
