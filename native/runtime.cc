@@ -3,16 +3,19 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "absl/log/globals.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "error.h"
 #include "google/protobuf/util/json_util.h"
 #include "tensorflow/c/eager/c_api.h"
 #include "tensorflow/c/eager/tfe_context_internal.h"
+#include "tensorflow/core/common_runtime/device/device_event_mgr.h"
 #include "tensorflow/core/common_runtime/gpu/gpu_process_state.h"
 #include "tensorflow/core/framework/allocator.h"
 #include "tensorflow/core/framework/device_base.h"
 #include "tsl/platform/cpu_info.h"
+#include "tsl/platform/tensor_float_32_utils.h"
 
 namespace tftrt {
 
@@ -54,11 +57,11 @@ const tf::Tensor& TensorOf(tf::TensorHandle* handle) {
   return *tensor;
 }
 
-Runtime& Runtime::Start(const std::string& config_json) {
+Runtime& Runtime::Start(const std::string& config_json, bool allow_tf32) {
   std::lock_guard<std::mutex> lock(runtime_mutex);
   if (runtime == nullptr) {
-    runtime = new Runtime(config_json);
-  } else if (runtime->config_json_ != config_json) {
+    runtime = new Runtime(config_json, allow_tf32);
+  } else if (runtime->config_json_ != config_json || runtime->allow_tf32_ != allow_tf32) {
     throw Error("TFTRT_ALREADY_CONFIGURED",
                 absl::StrCat("TensorFlow's devices were already made with the configuration ",
                              runtime->config_json_, "; they cannot be made again with ", config_json,
@@ -73,7 +76,11 @@ Runtime& Runtime::Get() {
   return *runtime;
 }
 
-Runtime::Runtime(const std::string& config_json) : config_json_(config_json) {
+Runtime::Runtime(const std::string& config_json, bool allow_tf32)
+    : config_json_(config_json), allow_tf32_(allow_tf32) {
+  tsl::enable_tensor_float_32_execution(allow_tf32);
+  // What speaks of GPUs logs through Abseil, which does not know TensorFlow's variable.
+  if (std::getenv("TF_CPP_MIN_LOG_LEVEL") == nullptr) absl::SetMinLogLevel(absl::LogSeverityAtLeast::kFatal);
   // RunCallable then returns once the GPU's work is enqueued, and reads are ordered by the stream. Read by
   // DirectSession when a session is made, so it is set before the first one.
   setenv("TF_SYNC_ON_FINISH", "false", /*overwrite=*/0);
@@ -205,6 +212,14 @@ tf::Tensor Runtime::TensorOn(tf::TensorHandle* handle, bool on_device) {
   finished.WaitForNotification();
   ThrowIfError(status, "reading a tensor from the device");
   return copy;
+}
+
+void Runtime::Drain() {
+  if (gpu_ == nullptr) return;
+  const auto* device = gpu_->tensorflow_accelerator_device_info();
+  absl::Notification drained;
+  device->event_mgr->ThenExecute(device->stream, [&drained] { drained.Notify(); });
+  drained.WaitForNotification();
 }
 
 void Runtime::Synchronize() {

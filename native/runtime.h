@@ -24,10 +24,10 @@ using HandlePtr = std::unique_ptr<tensorflow::TensorHandle, HandleUnref>;
 
 class Runtime {
  public:
-  // Starts the runtime with a tensorflow.ConfigProto in JSON. Starting it again with the same text does
-  // nothing; with another one it throws TFTRT_ALREADY_CONFIGURED, because TensorFlow's devices are made once
-  // per process.
-  static Runtime& Start(const std::string& config_json);
+  // Starts the runtime with a tensorflow.ConfigProto in JSON. `allow_tf32`: whether GPUs may round the operands of
+  // float32 matrix products and convolutions to TF32. Starting again with the same arguments does nothing; with
+  // others it throws TFTRT_ALREADY_CONFIGURED, because TensorFlow's devices are made once per process.
+  static Runtime& Start(const std::string& config_json, bool allow_tf32);
   // The started runtime; throws TFTRT_NOT_STARTED before Start.
   static Runtime& Get();
 
@@ -64,11 +64,14 @@ class Runtime {
   bool IsOnDevice(tensorflow::TensorHandle* handle);
   // Waits for the device to finish all enqueued work.
   void Synchronize();
+  // As Synchronize, and waits for TensorFlow's own callbacks on that work: nothing of ours uses the driver after it.
+  void Drain();
 
  private:
-  explicit Runtime(const std::string& config_json);
+  Runtime(const std::string& config_json, bool allow_tf32);
 
-  std::string config_json_;
+  const std::string config_json_;
+  const bool allow_tf32_;
   tensorflow::ConfigProto config_;
   tensorflow::EagerContext* eager_context_ = nullptr;
   tensorflow::Device* gpu_ = nullptr;

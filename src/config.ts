@@ -14,6 +14,11 @@ export interface Configuration {
   perProcessGpuMemoryFraction?: number;
   /** Start small and let the allocator grow, instead of taking its share at the start. Default true. */
   allowGrowth?: boolean;
+  /**
+   * How a GPU computes float32 matrix products and convolutions: `FP32` (the default) exactly, `TF32` faster, with operands
+   * rounded to 10 bits of mantissa.
+   */
+  precision?: 'FP32' | 'TF32';
   /** Threads that one op may use. Default: as many as the machine has cores. */
   intraOpParallelismThreads?: number;
 }
@@ -22,6 +27,7 @@ const KNOWN: ReadonlySet<string> = new Set<keyof Configuration>([
   'device',
   'perProcessGpuMemoryFraction',
   'allowGrowth',
+  'precision',
   'intraOpParallelismThreads',
 ]);
 
@@ -45,8 +51,16 @@ export function configure(configuration: Configuration): void {
       throw invalid(`configure has no option '${key}'`, `one of ${[...KNOWN].join(', ')}`);
     }
   }
-  const { device, perProcessGpuMemoryFraction: fraction, intraOpParallelismThreads: threads } = configuration;
+  const {
+    device,
+    precision,
+    perProcessGpuMemoryFraction: fraction,
+    intraOpParallelismThreads: threads,
+  } = configuration;
   if (device !== undefined) parseDevice(device, 'configure({device})');
+  if (precision !== undefined && precision !== 'FP32' && precision !== 'TF32') {
+    throw invalid(`precision is '${precision}'`, "'FP32' or 'TF32'");
+  }
   if (fraction !== undefined && !(fraction > 0 && fraction <= 1)) {
     throw invalid(`perProcessGpuMemoryFraction is ${fraction}`, 'a number above 0 and at most 1');
   }

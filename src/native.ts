@@ -12,7 +12,7 @@ export type Handle = number;
  * "commands", numbers travel through the shared Int32Array. Functions throw TftrtError.
  */
 export interface NativeAddon {
-  start(configProto: string, commands: Int32Array, errorClass: unknown): string;
+  start(configProto: string, allowTf32: boolean, commands: Int32Array, errorClass: unknown): string;
   attachCommands(commands: Int32Array): void;
   devices(): DeviceInfo[];
   deviceName(): string;
@@ -115,7 +115,12 @@ export class NativeRuntime {
     configuration: Configuration,
   ) {
     this.configProto = toConfigProto(configuration);
-    this.tensorFlowVersion = addon.start(JSON.stringify(this.configProto), this.commands, TftrtError);
+    this.tensorFlowVersion = addon.start(
+      JSON.stringify(this.configProto),
+      configuration.precision === 'TF32',
+      this.commands,
+      TftrtError,
+    );
     this.deviceName = addon.deviceName();
     this.onGpu = addon.onDevice(DT.FLOAT);
   }

@@ -298,7 +298,7 @@ describe('the addon', () => {
 
     it('starts once, with one configuration', async () => {
       const error = await errorOf(() =>
-        addon.start('{"intraOpParallelismThreads":1}', commands(), TftrtError),
+        addon.start('{"intraOpParallelismThreads":1}', false, commands(), TftrtError),
       );
       expect(error.code).to.equal('TFTRT_ALREADY_CONFIGURED');
       expect(error.message).to.include('intraOpParallelismThreads');
