@@ -1,7 +1,8 @@
 import type { TensorInfo } from '@tensorflow/tfjs-core';
 import * as k from '@tensorflow/tfjs-core';
 import { backend_util, slice_util, util } from '@tensorflow/tfjs-core';
-import { allInputs, constant, custom, type KernelRow, op, pairs } from './table';
+import type { CallOperand, KernelCall, Value } from './call';
+import { allInputs, constant, custom, type DTypeRule, type KernelRow, op, pairs } from './table';
 
 const listOf = {
   N: (_: unknown, inputs: TensorInfo[]) => inputs.length,
@@ -9,23 +10,27 @@ const listOf = {
 };
 const axisOf = (axis: number, shape: number[]) => util.parseAxisParam(axis, shape)[0]!;
 
+/** TensorFlow has these for numbers, not for bool. */
+const NUMBERS: DTypeRule = { via: { bool: 'int32' } };
+
 /** Kernels that cut, join, pad, repeat and reorder. */
 export const arrayKernels: KernelRow[] = [
-  op(k.BatchToSpaceND, 'BatchToSpaceND', [
-    'x',
-    constant((attrs) => attrs.blockShape),
-    pairs((attrs) => attrs.crops),
-  ]),
+  op(
+    k.BatchToSpaceND,
+    'BatchToSpaceND',
+    ['x', constant((attrs) => attrs.blockShape), pairs((attrs) => attrs.crops)],
+    {},
+    NUMBERS,
+  ),
   op(k.BroadcastArgs, 'BroadcastArgs', ['s0', 's1']),
-  op(k.MirrorPad, 'MirrorPad', ['x', pairs((attrs) => attrs.paddings)], {
-    mode: (attrs) => attrs.mode.toUpperCase(),
-  }),
   op(k.Pack, 'Pack', [allInputs], { ...listOf, axis: (attrs) => attrs.axis }),
-  op(k.SpaceToBatchND, 'SpaceToBatchND', [
-    'x',
-    constant((attrs) => attrs.blockShape),
-    pairs((attrs) => attrs.paddings),
-  ]),
+  op(
+    k.SpaceToBatchND,
+    'SpaceToBatchND',
+    ['x', constant((attrs) => attrs.blockShape), pairs((attrs) => attrs.paddings)],
+    {},
+    NUMBERS,
+  ),
   op(k.Tile, 'Tile', ['x', constant((attrs) => attrs.reps)]),
   op(k.Transpose, 'Transpose', ['x', constant((attrs) => attrs.perm)]),
   op(k.Unpack, 'Unpack', ['value'], { num: unpacked, axis: (attrs) => attrs.axis }, { outputs: unpacked }),
@@ -38,21 +43,22 @@ export const arrayKernels: KernelRow[] = [
       tensors.map(({ shape }) => shape),
       axis,
     );
+    if (tensors.length === 1) return call.result(tensors[0]!);
     const operands = tensors.map((tensor) => call.cast(tensor, dtype));
     return call.result(
       call.run('ConcatV2', [...operands, call.scalar(axis)], { N: tensors.length, T: dtype, Tidx: 'int32' }),
     );
   }),
+  custom(k.MirrorPad, (call) => {
+    const mode = call.attrs.mode.toUpperCase();
+    return call.result(padded(call, 5, (x, paddings) => call.run('MirrorPad', [x, paddings], { mode })));
+  }),
   custom(k.PadV2, (call) => {
-    const { x } = call.inputs;
-    const { paddings, constantValue } = call.attrs;
+    const { dtype } = call.inputs.x;
+    const { constantValue } = call.attrs;
     const value =
-      x.dtype === 'string'
-        ? call.string(String(constantValue ?? ''))
-        : call.scalar(constantValue ?? 0, x.dtype);
-    return call.result(
-      call.run('PadV2', [x, call.constant(paddings.flat(), 'int32', [paddings.length, 2]), value]),
-    );
+      dtype === 'string' ? call.string(String(constantValue ?? '')) : call.scalar(constantValue ?? 0, dtype);
+    return call.result(padded(call, 6, (x, paddings) => call.run('PadV2', [x, paddings, value])));
   }),
   custom(k.Reverse, (call) => {
     const { x } = call.inputs;
@@ -106,4 +112,24 @@ export const arrayKernels: KernelRow[] = [
 
 function unpacked(attrs: { axis: number }, { value }: { value: TensorInfo }): number {
   return value.shape[axisOf(attrs.axis, value.shape)]!;
+}
+
+/** The input padded by an op that takes tensors up to a rank; where there are more axes, they are padded one after another. */
+function padded(
+  call: KernelCall,
+  maxRank: number,
+  pad: (x: CallOperand, paddings: Value) => Value,
+): CallOperand {
+  const paddings: number[][] = call.attrs.paddings;
+  const x: TensorInfo = call.inputs.x;
+  const pairsOf = (list: number[][]) => call.constant(list.flat(), 'int32', [list.length, 2]);
+  if (x.shape.length <= maxRank) return pad(x, pairsOf(paddings));
+  return paddings.reduce<CallOperand>((result, sides, axis) => {
+    if (sides[0] === 0 && sides[1] === 0) return result;
+    const { shape } = result;
+    const [outer, inner] = [shape.slice(0, axis), shape.slice(axis + 1)];
+    const flat = [util.sizeFromShape(outer), shape[axis]!, util.sizeFromShape(inner)];
+    const y = pad(call.reshape(result, flat), pairsOf([[0, 0], sides, [0, 0]]));
+    return call.reshape(y, [...outer, y.shape[1]!, ...inner]);
+  }, x);
 }

@@ -9,7 +9,16 @@ const FLOATS: DTypeRule = { via: { int32: 'float64', bool: 'float64' } };
 /** Element by element: two operands, broadcast. */
 export const binaryKernels: KernelRow[] = [
   op(k.Add, 'AddV2', ['a', 'b'], {}, NUMBERS),
-  op(k.AddN, 'AddN', [allInputs], { N: (_, inputs) => inputs.length, T: (_, inputs) => inputs[0].dtype }),
+  op(
+    k.AddN,
+    'AddN',
+    [allInputs],
+    {
+      N: (_, inputs) => inputs.length,
+      T: (_, inputs) => (inputs[0].dtype === 'bool' ? 'int32' : inputs[0].dtype),
+    },
+    NUMBERS,
+  ),
   op(k.Atan2, 'Atan2', ['a', 'b'], {}, FLOATS),
   op(k.BitwiseAnd, 'BitwiseAnd', ['a', 'b']),
   op(k.FloorDiv, 'FloorDiv', ['a', 'b'], {}, { ...NUMBERS, result: 'int32' }),

@@ -1,13 +1,15 @@
-import type { TensorInfo } from '@tensorflow/tfjs-core';
 import * as k from '@tensorflow/tfjs-core';
-import type { CallOperand, KernelCall, Value } from './call';
+import type { CallOperand, KernelCall } from './call';
 import { dilateFilter } from './dilated_filter';
-import { countPositions } from './geometry';
+import { countPositions, type Padding, type Window } from './geometry';
 import { Layout, windowAttributes, windowOf } from './layout';
+import { withoutStrideAcross } from './single_column';
 import { type Attrs, custom, type KernelRow } from './table';
 
-/** Convolutions and their gradients. The fused ones are in fused.ts, depthwise ones in depthwise.ts; dilation
- * (dilation.ts) is another operation. */
+/**
+ * Convolutions and their gradients. The fused ones are in fused.ts, depthwise ones in depthwise.ts; what tfjs calls dilation2d
+ * (dilation.ts) is none.
+ */
 export const convolutionKernels: KernelRow[] = [
   custom(k.Conv2D, (call) => {
     const { x, filter } = call.inputs;
@@ -16,69 +18,60 @@ export const convolutionKernels: KernelRow[] = [
   }),
   custom(k.Conv2DBackpropInput, (call) => {
     const { dy, filter } = call.inputs;
-    const { attrs } = call;
-    const layout = new Layout(call, 2, attrs.dataFormat);
-    const window = windowOf(attrs, filter.shape.slice(0, 2));
-    const padding = layout.padding(attrs, layout.spatial(attrs.inputShape), window);
-    const positions = countPositions(layout.spatial(attrs.inputShape), window, padding);
-    const gradient = call.run(
+    const layout = new Layout(call, 2, call.attrs.dataFormat);
+    const plan = new Plan(call, layout, call.attrs.inputShape, filter.shape);
+    const dx = call.run(
       'Conv2DBackpropInput',
-      [
-        call.constant(layout.shape(attrs.inputShape)),
-        filter,
-        firstPositions(call, layout, layout.enter(dy), positions),
-      ],
-      windowAttributes(layout, window, padding),
+      [call.constant(plan.shape), filter, plan.firstPositions(layout.enter(dy))],
+      plan.attributes,
     );
-    return call.result(layout.leave(gradient));
+    return call.result(layout.leave(dx));
   }),
   custom(k.Conv2DBackpropFilter, (call) => {
     const { x, dy } = call.inputs;
-    const { attrs } = call;
-    const layout = new Layout(call, 2, attrs.dataFormat);
-    const window = windowOf(attrs, attrs.filterShape.slice(0, 2));
-    const padding = layout.padding(attrs, layout.spatial(x.shape), window);
+    const { filterShape, dataFormat } = call.attrs;
+    const layout = new Layout(call, 2, dataFormat);
+    const plan = new Plan(call, layout, x.shape, filterShape);
     return call.result(
       call.run(
         'Conv2DBackpropFilter',
-        [layout.enter(x), call.constant(attrs.filterShape), layout.enter(dy)],
-        windowAttributes(layout, window, padding),
+        [layout.enter(x), call.constant(filterShape), layout.enter(dy)],
+        plan.attributes,
       ),
     );
   }),
 
   custom(k.Conv3D, (call) => {
-    const { x, filter } = call.inputs;
-    const { attrs } = call;
-    const layout = new Layout(call, 3, attrs.dataFormat);
-    const window = windowOf(attrs, filter.shape.slice(0, 3));
-    const padding = layout.padding(attrs, layout.spatial(x.shape), window);
+    const { dtype } = call.inputs.x;
+    // TensorFlow has this one for floats only; doubles hold every int32.
+    const [x, filter] = [call.inputs.x, call.inputs.filter].map((input) =>
+      call.cast(input, dtype === 'int32' ? 'float64' : 'float32'),
+    ) as [CallOperand, CallOperand];
+    const layout = new Layout(call, 3, call.attrs.dataFormat);
+    const plan = new Plan(call, layout, x.shape, filter.shape);
+    const { image, window, attributes } = plan.forward(layout.enter(x));
     // On the CPU, TensorFlow's kernel knows no dilations.
-    const spread = call.onGpu ? filter : dilateFilter(call, filter, window);
-    const y = call.run('Conv3D', [layout.enter(x), spread], {
-      strides: layout.spread(window.strides),
-      padding: padding.kind,
-      dilations: layout.spread(call.onGpu ? window.dilations : [1, 1, 1]),
-      data_format: layout.format,
-    });
-    return call.result(layout.leave(y));
+    const y = call.onGpu
+      ? call.run('Conv3D', [image, filter], attributes)
+      : call.run('Conv3D', [image, dilateFilter(call, filter, window)], {
+          ...attributes,
+          dilations: [1, 1, 1, 1, 1],
+        });
+    return call.result(layout.leave(y), dtype);
   }),
   custom(k.Conv3DBackpropInputV2, (call) => {
     const { dy, filter } = call.inputs;
-    const { strides, pad, inputShape } = call.attrs;
+    const plan = new Plan(call, new Layout(call, 3, 'NDHWC'), call.attrs.inputShape, filter.shape);
     return call.result(
-      call.run(
-        'Conv3DBackpropInputV2',
-        [call.constant(inputShape), filter, dy],
-        conv3dAttributes(strides, pad),
-      ),
+      call.run('Conv3DBackpropInputV2', [call.constant(plan.shape), filter, dy], plan.attributes),
     );
   }),
   custom(k.Conv3DBackpropFilterV2, (call) => {
     const { x, dy } = call.inputs;
-    const { strides, pad, filterShape } = call.attrs;
+    const { filterShape } = call.attrs;
+    const plan = new Plan(call, new Layout(call, 3, 'NDHWC'), x.shape, filterShape);
     return call.result(
-      call.run('Conv3DBackpropFilterV2', [x, call.constant(filterShape), dy], conv3dAttributes(strides, pad)),
+      call.run('Conv3DBackpropFilterV2', [x, call.constant(filterShape), dy], plan.attributes),
     );
   }),
 ];
@@ -87,32 +80,53 @@ export const convolutionKernels: KernelRow[] = [
 export function conv2d(
   call: KernelCall,
   layout: Layout,
-  x: TensorInfo,
+  x: CallOperand,
   filter: CallOperand,
   attrs: Attrs,
-): Value {
-  const window = windowOf(attrs, filter.shape.slice(0, 2));
-  const padding = layout.padding(attrs, layout.spatial(x.shape), window);
-  return call.run('Conv2D', [layout.enter(x), filter], windowAttributes(layout, window, padding));
-}
-
-/** A transposed convolution may be given more than its output has room for; tfjs passes over the rest. */
-function firstPositions(
-  call: KernelCall,
-  layout: Layout,
-  dy: CallOperand,
-  positions: readonly number[],
 ): CallOperand {
-  const first = layout.format === 'NHWC' ? 1 : 2;
-  if (positions.every((count, axis) => dy.shape[first + axis]! <= count)) return dy;
-  const size = [...dy.shape];
-  positions.forEach((count, axis) => {
-    size[first + axis] = Math.min(size[first + axis]!, count);
-  });
-  return call.run('Slice', [dy, call.constant([0, 0, 0, 0]), call.constant(size)]);
+  const plan = new Plan(call, layout, x.shape, filter.shape, attrs);
+  const { image, attributes } = plan.forward(layout.enter(x));
+  return call.run('Conv2D', [image, filter], attributes);
 }
 
-function conv3dAttributes(strides: number | number[], pad: string) {
-  const [depth, height, width] = typeof strides === 'number' ? [strides, strides, strides] : strides;
-  return { strides: [1, depth!, height!, width!, 1], padding: pad.toUpperCase() };
+/** What a convolution and its gradients have in common. */
+class Plan {
+  private readonly window: Window;
+  readonly attributes: ReturnType<typeof windowAttributes>;
+  /** The input's shape as the op sees it. */
+  readonly shape: number[];
+  private readonly padding: Padding;
+
+  constructor(
+    private readonly call: KernelCall,
+    private readonly layout: Layout,
+    inputShape: readonly number[],
+    filterShape: readonly number[],
+    attrs: Attrs = call.attrs,
+  ) {
+    this.window = windowOf(attrs, filterShape.slice(0, layout.axes));
+    this.padding = layout.padding(attrs, layout.spatial(inputShape), this.window);
+    this.attributes = windowAttributes(layout, this.window, this.padding);
+    this.shape = layout.shape(inputShape);
+  }
+
+  /** The convolution itself, of an input in the layout's format. */
+  forward(x: CallOperand): { image: CallOperand; window: Window; attributes: Plan['attributes'] } {
+    const convolved = { x, window: this.window, padding: this.padding };
+    const { x: image, window, padding } = withoutStrideAcross(this.call, convolved);
+    const attributes = image === x ? this.attributes : windowAttributes(this.layout, window, padding);
+    return { image, window, attributes };
+  }
+
+  /** A transposed convolution may be given more than its output has room for; tfjs passes over the rest. */
+  firstPositions(dy: CallOperand): CallOperand {
+    const first = this.layout.format.endsWith('C') ? 1 : 2;
+    const sizes = this.shape.slice(first, first + this.layout.axes);
+    const size = [...dy.shape];
+    countPositions(sizes, this.window, this.padding).forEach((count, axis) => {
+      size[first + axis] = Math.min(size[first + axis]!, count);
+    });
+    if (size.every((length, axis) => length === dy.shape[axis])) return dy;
+    return this.call.run('Slice', [dy, this.call.constant(size.map(() => 0)), this.call.constant(size)]);
+  }
 }

@@ -47,7 +47,8 @@ export const creationKernels: KernelRow[] = [
   custom(k.Multinomial, (call) => {
     const { logits } = call.inputs;
     const { numSamples, seed, normalized } = call.attrs;
-    const unnormalized = normalized ? call.run('Log', [logits]) : logits;
+    const numbers = call.cast(logits, 'float32');
+    const unnormalized = normalized ? call.run('Log', [numbers]) : numbers;
     return call.result(
       call.run(
         'StatelessMultinomial',

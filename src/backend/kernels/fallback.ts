@@ -3,6 +3,7 @@ import {
   engine,
   getKernel,
   type KernelBackend,
+  type KernelConfig,
   type NamedAttrMap,
   type NamedTensorInfoMap,
   type TensorInfo,
@@ -11,7 +12,7 @@ import {
 import { TftrtError } from '../../errors';
 import type { TftrtBackend } from '../backend';
 import { inTfjsWords } from './messages';
-import type { Attrs, Inputs } from './table';
+import { type Attrs, BACKEND_NAME, type Inputs } from './table';
 
 /** Calls of kernels that tfjs-backend-cpu computed in this backend's stead, by kernel. */
 const counts = new Map<string, number>();
@@ -40,13 +41,29 @@ export function fallBack(
   } catch {
     throw error; // it can be computed nowhere: TensorFlow's reason says more
   }
-  if (!warned.has(kernel)) {
-    warned.add(kernel);
-    console.warn(
-      `tftrt: TensorFlow cannot run the kernel ${kernel} on ${describe(inputs)}; @tensorflow/tfjs-backend-cpu computes such calls, slowly. (${(error as Error).message})`,
-    );
-  }
+  warnOnce(kernel, `TensorFlow cannot run it on ${describe(inputs)}: ${firstLine(error)}`);
   return result;
+}
+
+/** A kernel that tfjs-backend-cpu has and this backend has not: that of a later release of tfjs, or of the user. */
+export function foreignKernel(kernel: string): KernelConfig {
+  return {
+    kernelName: kernel,
+    backendName: BACKEND_NAME,
+    kernelFunc: ({ inputs, attrs, backend }) => {
+      const result = runOnCpuBackend(kernel, inputs, attrs, backend as TftrtBackend);
+      warnOnce(kernel, 'this backend does not have it');
+      return result;
+    },
+  };
+}
+
+function warnOnce(kernel: string, reason: string): void {
+  if (warned.has(kernel)) return;
+  warned.add(kernel);
+  console.warn(
+    `tftrt: the kernel ${kernel} is computed by @tensorflow/tfjs-backend-cpu, slowly, because ${reason}`,
+  );
 }
 
 /** Computes a kernel with tfjs-backend-cpu; its inputs and outputs are tensors of this backend. */
@@ -61,14 +78,19 @@ export function runOnCpuBackend(
   if (config === undefined) {
     throw new TftrtError('TFTRT_UNIMPLEMENTED', `tfjs-backend-cpu has no kernel ${kernel} either.`);
   }
-  counts.set(kernel, (counts.get(kernel) ?? 0) + 1);
-  const copies: TensorInfo[] = [];
+  const originals = new Map<object, TensorInfo>();
   const copy = (info: TensorInfo) => {
+    if (info.dtype === 'complex64') {
+      throw new TftrtError(
+        'TFTRT_UNIMPLEMENTED',
+        `tfjs-backend-cpu is given no complex tensors for ${kernel}.`,
+      );
+    }
     const values = backend.readSync(info.dataId);
     const dataId = {};
     cpu.move(dataId, values, info.shape, info.dtype, 1);
-    copies.push({ ...info, dataId });
-    return copies.at(-1)!;
+    originals.set(dataId, info);
+    return { ...info, dataId };
   };
   let outputs: TensorInfo[] = [];
   try {
@@ -78,14 +100,16 @@ export function runOnCpuBackend(
       backend: cpu,
     });
     outputs = Array.isArray(result) ? result : [result];
-    const written = outputs.map(({ dataId, shape, dtype }) => ({
-      dataId: backend.write(cpu.readSync(dataId), shape, dtype),
-      shape,
-      dtype,
-    }));
+    const written = outputs.map(({ dataId, shape, dtype }) => {
+      const original = originals.get(dataId);
+      if (original !== undefined) return backend.alias(original, shape); // the kernel returned its input
+      return { dataId: backend.write(cpu.readSync(dataId), shape, dtype), shape, dtype };
+    });
+    counts.set(kernel, (counts.get(kernel) ?? 0) + 1);
     return Array.isArray(result) ? written : written[0]!;
   } finally {
-    for (const { dataId } of [...outputs, ...copies]) cpu.disposeData(dataId);
+    const made = new Set<object>([...originals.keys(), ...outputs.map(({ dataId }) => dataId)]);
+    for (const dataId of made) cpu.disposeData(dataId);
   }
 }
 
@@ -114,6 +138,10 @@ function mapTensors(inputs: Inputs, map: (info: TensorInfo) => TensorInfo): unkn
   // Canvases, images and the like are not for us to take apart.
   if (Object.getPrototypeOf(inputs) !== Object.prototype) return inputs;
   return Object.fromEntries(Object.entries(inputs).map(([name, value]) => [name, mapTensors(value, map)]));
+}
+
+function firstLine(error: unknown): string {
+  return (error as Error).message.split('\n', 1)[0]!;
 }
 
 function describe(inputs: Inputs): string {

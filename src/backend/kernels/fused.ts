@@ -48,6 +48,7 @@ function finishConvolution(call: KernelCall, layout: Layout, convolved: CallOper
   const biased = addBias(call, y, alongChannels(bias));
   return call.result(
     activate(call, biased, activation, alongChannels(preluActivationWeights) as TensorInfo, leakyreluAlpha),
+    call.inputs.x.dtype,
   );
 }
 

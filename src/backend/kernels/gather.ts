@@ -12,16 +12,16 @@ export const gatherKernels: KernelRow[] = [
     'UnsortedSegmentSum',
     ['x', 'segmentIds', scalar((attrs) => attrs.numSegments)],
     {},
-    { via: { bool: 'int32' } },
-  ),
-  op(
-    k.TopK,
-    'TopKV2',
-    ['x', scalar((attrs) => attrs.k)],
-    { sorted: (attrs) => attrs.sorted ?? true },
-    { outputs: () => 2 },
+    { via: { bool: 'int32' }, result: 'computed' },
   ),
 
+  custom(k.TopK, (call) => {
+    const { x } = call.inputs;
+    const { k: count, sorted = true } = call.attrs;
+    const numbers = x.dtype === 'bool' ? call.cast(x, 'int32') : x;
+    const [values, indices] = call.runAll('TopKV2', [numbers, call.scalar(count)], { sorted });
+    return [call.result(values!, x.dtype), call.result(indices!)];
+  }),
   custom(k.GatherV2, (call) => {
     const { x, indices } = call.inputs;
     const { batchDims = 0 } = call.attrs;
@@ -59,8 +59,11 @@ export const gatherKernels: KernelRow[] = [
   }),
   custom(k.SearchSorted, (call) => {
     const { sortedSequence, values } = call.inputs;
-    const op = call.attrs.side === 'left' ? 'LowerBound' : 'UpperBound';
-    return call.result(call.run(op, [sortedSequence, values]));
+    const name = call.attrs.side === 'left' ? 'LowerBound' : 'UpperBound';
+    const operands = [sortedSequence, values].map((operand) =>
+      operand.dtype === 'bool' ? call.cast(operand, 'int32') : operand,
+    );
+    return call.result(call.run(name, operands));
   }),
 ];
 

@@ -1,6 +1,6 @@
 import * as k from '@tensorflow/tfjs-core';
 import { runOnCpuBackend } from './fallback';
-import { constant, custom, type DTypeRule, type KernelRow, op, scalar } from './table';
+import { constant, custom, type KernelRow, op, scalar } from './table';
 
 const size = constant((attrs) => attrs.size);
 const corners = {
@@ -12,7 +12,6 @@ const boxLimits = [
   scalar((attrs) => attrs.iouThreshold, 'float32'),
   scalar((attrs) => attrs.scoreThreshold, 'float32'),
 ];
-const FLOATS: DTypeRule = { via: { bool: 'float32' } };
 
 /** Images, and boxes in them. */
 export const imageKernels: KernelRow[] = [
@@ -20,9 +19,14 @@ export const imageKernels: KernelRow[] = [
     method: (attrs) => attrs.method ?? 'bilinear',
     extrapolation_value: (attrs) => attrs.extrapolationValue ?? 0,
   }),
-  op(k.ResizeBilinear, 'ResizeBilinear', ['images', size], corners, FLOATS),
+  op(k.ResizeBilinear, 'ResizeBilinear', ['images', size], corners, {
+    via: { bool: 'int32' },
+    result: 'computed',
+  }),
   op(k.ResizeBilinearGrad, 'ResizeBilinearGrad', ['dy', 'images'], corners),
-  op(k.ResizeNearestNeighbor, 'ResizeNearestNeighbor', ['images', size], corners, FLOATS),
+  op(k.ResizeNearestNeighbor, 'ResizeNearestNeighbor', ['images', size], corners, {
+    via: { bool: 'int32' },
+  }),
   op(
     k.ResizeNearestNeighborGrad,
     'ResizeNearestNeighborGrad',

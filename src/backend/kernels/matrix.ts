@@ -17,12 +17,16 @@ export const matrixKernels: KernelRow[] = [
     // These throw tfjs's errors for what tfjs does not allow.
     const { allDims, idDims } = backend_util.decodeEinsumEquation(equation, tensors.length);
     backend_util.checkEinsumDimSizes(allDims.length, idDims, tensors as never);
+    const { dtype } = tensors[0]!;
+    const computed = dtype === 'bool' ? 'int32' : dtype;
+    const operands = tensors.map((tensor) => call.cast(tensor, computed));
     return call.result(
-      call.run('Einsum', tensors, {
+      call.run('Einsum', operands, {
         equation: equation.replaceAll(' ', ''),
         N: tensors.length,
-        T: tensors[0]!.dtype as 'float32',
+        T: computed,
       }),
+      dtype,
     );
   }),
 ];

@@ -15,7 +15,7 @@ const lrn = {
 
 /** Normalizations. */
 export const normalizationKernels: KernelRow[] = [
-  op(k.LRN, 'LRN', ['x'], lrn),
+  op(k.LRN, 'LRN', ['x'], lrn, { via: { int32: 'float32', bool: 'float32' } }),
   op(k.LRNGrad, 'LRNGrad', ['dy', 'x', 'y'], lrn),
   op(
     k.Softmax,
@@ -26,7 +26,9 @@ export const normalizationKernels: KernelRow[] = [
   ),
 
   custom(k.FusedBatchNorm, (call) => {
-    const { x, mean, variance, scale, offset } = call.inputs;
+    const { mean, variance, scale, offset } = call.inputs;
+    const { dtype } = call.inputs.x;
+    const x = call.cast(call.inputs.x, 'float32');
     const epsilon = call.attrs.varianceEpsilon ?? 0.001;
     util.assert(
       mean.shape.length === variance.shape.length,
@@ -38,7 +40,7 @@ export const normalizationKernels: KernelRow[] = [
         () => `Batch normalization gradient requires mean and ${name} to have equal ranks.`,
       );
     }
-    const perChannel = x.shape.length === 4 && mean.shape.length === 1 && x.dtype === 'float32';
+    const perChannel = x.shape.length === 4 && mean.shape.length === 1;
     if (perChannel && !(call.onGpu && epsilon < CUDNN_MIN_EPSILON)) {
       const channels = mean.shape[0]!;
       const all = (value: number) =>
@@ -48,11 +50,12 @@ export const normalizationKernels: KernelRow[] = [
           epsilon,
           is_training: false,
         }),
+        dtype,
       );
     }
     const deviation = call.run('Rsqrt', [call.run('AddV2', [variance, call.scalar(epsilon, 'float32')])]);
     const factor = scale == null ? deviation : call.run('Mul', [deviation, scale]);
     const scaled = call.run('Mul', [call.run('Sub', [x, mean]), factor]);
-    return call.result(offset == null ? scaled : call.run('AddV2', [scaled, offset]));
+    return call.result(offset == null ? scaled : call.run('AddV2', [scaled, offset]), dtype);
   }),
 ];

@@ -19,15 +19,18 @@ export const poolKernels: KernelRow[] = [
 
   custom(k.MaxPool, (call) => {
     const { x } = call.inputs;
-    const pool = new Pool(call, x, 2);
+    const pool = new Pool(call, numbers(call, x), 2);
     if (pool.isIdentity) return call.result(x);
-    return call.result(pool.layout.leave(call.run('MaxPool', [pool.padLowest()], pool.attributes)));
+    const y = call.run('MaxPool', [pool.padLowest()], pool.attributes);
+    return call.result(pool.layout.leave(y), x.dtype);
   }),
   custom(k.MaxPool3D, (call) => {
     const { x } = call.inputs;
-    const pool = new Pool(call, x, 3);
+    // TensorFlow has this one for floats only.
+    const pool = new Pool(call, call.cast(x, 'float32'), 3);
     if (pool.isEmpty) return pool.emptyResult();
-    return call.result(pool.layout.leave(maxPool3D(call, pool)), x.dtype);
+    const y = call.run('MaxPool3D', [pool.padLowest()], pool.attributes);
+    return call.result(pool.layout.leave(y), x.dtype);
   }),
   custom(k.MaxPoolGrad, (call) => {
     const { dy, input } = call.inputs;
@@ -44,24 +47,29 @@ export const poolKernels: KernelRow[] = [
     return call.result(pool.cut(call.run('MaxPool3DGrad', [padded, y, dy], pool.attributes)));
   }),
   custom(k.MaxPoolWithArgmax, (call) => {
+    const { x } = call.inputs;
     const { includeBatchInIndex } = call.attrs;
-    const pool = new Pool(call, call.inputs.x, 2);
+    const pool = new Pool(call, numbers(call, x), 2);
     const { strides, ksize, padding } = pool.attributes as Record<string, number[]>;
-    // tfjs passes over NaNs.
-    const x = pool.padLowest();
-    const numbers = call.run('SelectV2', [call.run('IsNan', [x]), call.scalar(-Infinity, 'float32'), x]);
-    const [y, positions] = call.runAll(
-      'MaxPoolWithArgmax',
-      [numbers],
-      { strides: strides!, ksize: ksize!, padding: padding!, include_batch_in_index: includeBatchInIndex },
-      2,
-    );
-    return [call.result(y!), call.result(pool.unpaddedPositions(positions!), 'int32')];
+    const [y, positions] = call.runAll('MaxPoolWithArgmax', [withoutNaNs(call, pool.padLowest())], {
+      strides: strides!,
+      ksize: ksize!,
+      padding: padding!,
+      include_batch_in_index: includeBatchInIndex,
+    });
+    return [call.result(y!, x.dtype), call.result(pool.unpaddedPositions(positions!), 'int32')];
   }),
 ];
 
-function maxPool3D(call: KernelCall, pool: Pool): CallOperand {
-  return call.run('MaxPool3D', [call.cast(pool.padLowest(), 'float32')], pool.attributes);
+/** The largest of truth values is that of numbers. */
+function numbers(call: KernelCall, x: TensorInfo): CallOperand {
+  return x.dtype === 'bool' ? call.cast(x, 'int32') : x;
+}
+
+/** tfjs passes over NaNs where it looks for the place of a maximum. */
+function withoutNaNs(call: KernelCall, x: CallOperand): CallOperand {
+  if (dtypeOf(x) !== DT.FLOAT) return x;
+  return call.run('SelectV2', [call.run('IsNan', [x]), call.scalar(-Infinity, 'float32'), x]);
 }
 
 function averagePool(op: string, axes: 2 | 3): FunctionRow['run'] {
@@ -188,7 +196,9 @@ class Pool {
       return Array.from({ length: positions[axis]! }, (_, i) => {
         const start = i * strides[axis]! - before;
         const cells = Math.min(start + filter[axis]!, size) - Math.max(start, 0);
-        return cells > 0 ? filter[axis]! / cells : 0;
+        if (cells > 0) return filter[axis]! / cells;
+        // The average of nothing: tfjs has NaN for images, 0 for volumes.
+        return this.layout.axes === 2 ? Number.NaN : 0;
       });
     });
     return factors.reduce<CallOperand>((scaled, factor, axis) => {

@@ -1,6 +1,6 @@
 import * as k from '@tensorflow/tfjs-core';
 import { util } from '@tensorflow/tfjs-core';
-import { constant, type DTypeRule, type KernelRow, op, scalar } from './table';
+import { constant, custom, type DTypeRule, type FunctionRow, type KernelRow, op, scalar } from './table';
 
 /** TensorFlow has these for numbers, not for bool. */
 const NUMBERS: DTypeRule = { via: { bool: 'int32' } };
@@ -35,8 +35,8 @@ export const reductionKernels: KernelRow[] = [
   op(k.Prod, 'Prod', ['x', axes], keepDims, COUNTS),
   op(k.Sum, 'Sum', ['x', axes], keepDims, COUNTS),
 
-  op(k.ArgMax, 'ArgMax', ['x', axis], { output_type: () => 'int32' }),
-  op(k.ArgMin, 'ArgMin', ['x', axis], { output_type: () => 'int32' }),
+  custom(k.ArgMax, argument('ArgMax')),
+  custom(k.ArgMin, argument('ArgMin')),
 
   op(k.Cumprod, 'Cumprod', ['x', axis], scan, COUNTS),
   op(k.Cumsum, 'Cumsum', ['x', axis], scan, COUNTS),
@@ -46,3 +46,17 @@ export const reductionKernels: KernelRow[] = [
     binary_output: (attrs) => attrs.binaryOutput ?? false,
   }),
 ];
+
+/** Where along an axis the extreme is. TensorFlow's ops take up to 7 dimensions; three are enough. */
+function argument(name: 'ArgMax' | 'ArgMin'): FunctionRow['run'] {
+  return (call) => {
+    const { x } = call.inputs;
+    const along = util.parseAxisParam(call.attrs.axis, x.shape)[0]!;
+    const [outer, inner] = [x.shape.slice(0, along), x.shape.slice(along + 1)];
+    const deep = x.shape.length > 7;
+    const flat = [util.sizeFromShape(outer), x.shape[along]!, util.sizeFromShape(inner)];
+    const operands = deep ? [call.reshape(x, flat), call.scalar(1)] : [x, call.scalar(along)];
+    const indices = call.run(name, operands, { output_type: 'int32' });
+    return call.result(indices, 'int32', [...outer, ...inner]);
+  };
+}

@@ -13,6 +13,7 @@ export function toKernelConfig(row: KernelRow): KernelConfig {
     try {
       return run(call.inputs, call.attrs, call.backend as TftrtBackend);
     } catch (error) {
+      (call.backend as TftrtBackend).endCall();
       return fallBack(row.kernel, call.inputs, call.attrs, call.backend as TftrtBackend, error);
     }
   };

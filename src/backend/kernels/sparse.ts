@@ -23,7 +23,11 @@ export const sparseKernels: KernelRow[] = [
       )
       .map((output) => call.result(output));
   }),
-  op(k.SparseSegmentMean, 'SparseSegmentMean', ['data', 'indices', 'segmentIds']),
+  custom(k.SparseSegmentMean, (call) => {
+    const { data, indices, segmentIds } = call.inputs;
+    const floats = call.cast(data, data.dtype === 'int32' ? 'float64' : data.dtype);
+    return call.result(call.run('SparseSegmentMean', [floats, indices, segmentIds]), data.dtype);
+  }),
   op(k.SparseSegmentSum, 'SparseSegmentSum', ['data', 'indices', 'segmentIds']),
   custom(k.SparseToDense, (call) => {
     const { sparseIndices, sparseValues, defaultValue } = call.inputs;
