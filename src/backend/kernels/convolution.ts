@@ -1,6 +1,7 @@
 import * as k from '@tensorflow/tfjs-core';
 import type { CallOperand, KernelCall } from './call';
 import { dilateFilter } from './dilated_filter';
+import { runOnBatch } from './empty_batch';
 import { countPositions, type Padding, type Window } from './geometry';
 import { Layout, windowAttributes, windowOf } from './layout';
 import { withoutStrideAcross } from './single_column';
@@ -52,8 +53,8 @@ export const convolutionKernels: KernelRow[] = [
     const { image, window, attributes } = plan.forward(layout.enter(x));
     // On the CPU, TensorFlow's kernel knows no dilations.
     const y = call.onGpu
-      ? call.run('Conv3D', [image, filter], attributes)
-      : call.run('Conv3D', [image, dilateFilter(call, filter, window)], {
+      ? runOnBatch(call, 'Conv3D', [image, filter], attributes)
+      : runOnBatch(call, 'Conv3D', [image, dilateFilter(call, filter, window)], {
           ...attributes,
           dilations: [1, 1, 1, 1, 1],
         });
@@ -86,7 +87,7 @@ export function conv2d(
 ): CallOperand {
   const plan = new Plan(call, layout, x.shape, filter.shape, attrs);
   const { image, attributes } = plan.forward(layout.enter(x));
-  return call.run('Conv2D', [image, filter], attributes);
+  return runOnBatch(call, 'Conv2D', [image, filter], attributes);
 }
 
 /** What a convolution and its gradients have in common. */

@@ -2,6 +2,7 @@ import * as k from '@tensorflow/tfjs-core';
 import { DT } from '../../dtypes';
 import { type CallOperand, dtypeOf, type KernelCall, type Value } from './call';
 import { dilateFilter } from './dilated_filter';
+import { runOnBatch } from './empty_batch';
 import { countPositions, explicitSame, type Padding, type Window } from './geometry';
 import { Layout, windowAttributes, windowOf } from './layout';
 import { type Attrs, custom, type KernelRow } from './table';
@@ -55,9 +56,9 @@ export function depthwiseConv2d(
     // TensorFlow's GPU kernel computes these wrongly.
     const spread = dilateFilter(call, weights, steps.window);
     const attributes = { ...steps.attributes, dilations: [1, 1, 1, 1] };
-    return steps.thin(call.run('DepthwiseConv2dNative', [image, spread], attributes));
+    return steps.thin(runOnBatch(call, 'DepthwiseConv2dNative', [image, spread], attributes));
   }
-  return steps.thin(call.run('DepthwiseConv2dNative', [image, weights], steps.attributes));
+  return steps.thin(runOnBatch(call, 'DepthwiseConv2dNative', [image, weights], steps.attributes));
 }
 
 /** Padding side by side comes in the order of the caller's axes. */

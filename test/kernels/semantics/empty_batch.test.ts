@@ -1,0 +1,63 @@
+import * as tf from '@tensorflow/tfjs-core';
+import { expect } from 'chai';
+import { onTftrt } from '../../support/tftrt';
+
+/** Shapes by tfjs's rules: oneDNN gives the result of an empty batch the shape of its input. */
+describe('an empty batch', () => {
+  onTftrt();
+
+  const image = () => tf.zeros([0, 8, 8, 3]) as tf.Tensor4D;
+  const filter = () => tf.ones([3, 3, 3, 5]) as tf.Tensor4D;
+  const cases: Array<[string, () => tf.Tensor, number[]]> = [
+    ['conv2d', () => tf.conv2d(image(), filter(), 2, 'same'), [0, 4, 4, 5]],
+    [
+      'conv2d, channels first',
+      () => tf.conv2d(tf.zeros<tf.Rank.R4>([0, 3, 8, 8]), filter(), 1, 'valid', 'NCHW'),
+      [0, 5, 6, 6],
+    ],
+    [
+      'conv1d',
+      () => tf.conv1d(tf.zeros<tf.Rank.R3>([0, 8, 3]), tf.ones<tf.Rank.R3>([3, 3, 5]), 1, 'same'),
+      [0, 8, 5],
+    ],
+    ['depthwiseConv2d', () => tf.depthwiseConv2d(image(), tf.ones([3, 3, 3, 2]), 1, 'same'), [0, 8, 8, 6]],
+    [
+      'conv3d',
+      () => tf.conv3d(tf.zeros<tf.Rank.R5>([0, 4, 8, 8, 3]), tf.ones([3, 3, 3, 3, 5]), 1, 'same'),
+      [0, 4, 8, 8, 5],
+    ],
+    [
+      'conv2dTranspose',
+      () => tf.conv2dTranspose(tf.zeros([0, 4, 4, 3]), tf.ones([3, 3, 5, 3]), [0, 8, 8, 5], 2, 'same'),
+      [0, 8, 8, 5],
+    ],
+    [
+      'fused conv2d',
+      () =>
+        tf.fused.conv2d({
+          x: image(),
+          filter: filter(),
+          strides: 1,
+          pad: 'same',
+          bias: tf.ones([5]),
+          activation: 'relu6',
+        }),
+      [0, 8, 8, 5],
+    ],
+    ['maxPool', () => tf.maxPool(image(), 2, 2, 'same'), [0, 4, 4, 3]],
+    [
+      'a filter gradient',
+      () => tf.grad((f) => tf.conv2d(image(), f as tf.Tensor4D, 1, 'same').sum())(filter()),
+      [3, 3, 3, 5],
+    ],
+  ];
+  for (const [name, run, shape] of cases) {
+    it(name, () => {
+      tf.tidy(() => {
+        const result = run();
+        expect(result.shape).to.deep.equal(shape);
+        expect(Array.from(result.dataSync())).to.deep.equal(new Array(tf.util.sizeFromShape(shape)).fill(0));
+      });
+    });
+  }
+});
