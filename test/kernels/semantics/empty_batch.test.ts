@@ -28,7 +28,14 @@ describe('an empty batch', () => {
     ],
     [
       'conv2dTranspose',
-      () => tf.conv2dTranspose(tf.zeros([0, 4, 4, 3]), tf.ones([3, 3, 5, 3]), [0, 8, 8, 5], 2, 'same'),
+      () =>
+        tf.conv2dTranspose(
+          tf.zeros([0, 4, 4, 3]) as tf.Tensor4D,
+          tf.ones([3, 3, 5, 3]),
+          [0, 8, 8, 5],
+          2,
+          'same',
+        ),
       [0, 8, 8, 5],
     ],
     [
@@ -44,10 +51,10 @@ describe('an empty batch', () => {
         }),
       [0, 8, 8, 5],
     ],
-    ['maxPool', () => tf.maxPool(image(), 2, 2, 'same'), [0, 4, 4, 3]],
+    ['maxPool', () => tf.maxPool(image(), 2, 2, 'same') as tf.Tensor, [0, 4, 4, 3]],
     [
       'a filter gradient',
-      () => tf.grad((f) => tf.conv2d(image(), f as tf.Tensor4D, 1, 'same').sum())(filter()),
+      () => tf.grad((f) => tf.conv2d(image(), f as tf.Tensor4D, 1, 'same').sum())(filter() as tf.Tensor),
       [3, 3, 3, 5],
     ],
   ];
