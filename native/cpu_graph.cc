@@ -86,7 +86,8 @@ class Rewriter {
     const auto& steps = strides->second.list().i();
     const int rank = shape.dim_size();
     if (rank < 4 || steps.size() != rank) return nullptr;
-    const bool exposed = shape.dim(rank - 2).size() == 1 && shape.dim(rank - 3).size() > 1 && steps[rank - 2] > 1;
+    const bool exposed =
+        shape.dim(rank - 2).size() == 1 && shape.dim(rank - 3).size() > 1 && steps[rank - 2] > 1;
     return exposed ? &shape : nullptr;
   }
 
@@ -127,7 +128,8 @@ class Rewriter {
   }
 
   // Adds a PadV2; returns the name of its tensor.
-  std::string Pad(const char* suffix, const std::string& tensor, const std::string& paddings, const std::string& zero) {
+  std::string Pad(const char* suffix, const std::string& tensor, const std::string& paddings,
+                  const std::string& zero) {
     tf::NodeDef node;
     node.set_name(Name(suffix));
     node.set_op("PadV2");

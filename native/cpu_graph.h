@@ -12,8 +12,10 @@ namespace tftrt {
 //   that reads it on any input, as if it were input 0, and whatever it pads: a pad that feeds a filter, a
 //   bias or a fused addition crashes the process, one of the batch or the channels gives wrong numbers.
 //   Grappler's remapper does the like to Conv3D. Neither looks at PadV2.
-// - Each convolution of one channel, with a constant filter, whose steps across are not 1, as one of two channels. Where
-//   such a convolution makes but one column, oneDNN's kernel reads the wrong cells, even such as lie outside the tensor.
+// - Each convolution of one channel, with a constant filter, whose steps across are not 1, as one of two
+// channels. Where
+//   such a convolution makes but one column, oneDNN's kernel reads the wrong cells, even such as lie outside
+//   the tensor.
 void PrepareForCpu(tensorflow::GraphDef* graph);
 
 }  // namespace tftrt

@@ -180,7 +180,8 @@ void EnvState::OnEnvCleanup(void* self) {
   std::unique_lock<std::mutex> lock(state->mutex_);
   // Jobs write into this environment's array buffers and tables: it cannot go before they are done.
   state->idle_.wait(lock, [state] { return state->working_ == 0; });
-  // The process may be ending: TensorFlow's threads must not ask the GPU's driver for events once that is unloaded.
+  // The process may be ending: TensorFlow's threads must not ask the GPU's driver for events once that is
+  // unloaded.
   if (state->runtime_ != nullptr) state->runtime_->Drain();
 }
 

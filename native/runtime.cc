@@ -1,10 +1,13 @@
 #include "runtime.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 
 #include "absl/log/globals.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/notification.h"
 #include "error.h"
 #include "google/protobuf/util/json_util.h"
@@ -120,6 +123,35 @@ tf::thread::ThreadPool* Runtime::async_threads() {
     async_threads_ = std::make_unique<tf::thread::ThreadPool>(tf::Env::Default(), "tftrt_async", threads);
   }
   return async_threads_.get();
+}
+
+void Runtime::CopyBytes(void* destination, const void* source, size_t bytes) {
+  constexpr size_t kWorthAThread = 4 << 20;
+  const size_t threads =
+      std::min<size_t>({bytes / kWorthAThread, static_cast<size_t>(tsl::port::MaxParallelism()), 8});
+  if (threads < 2) {
+    if (bytes > 0) std::memcpy(destination, source, bytes);
+    return;
+  }
+  {
+    std::lock_guard<std::mutex> lock(runtime_mutex);
+    if (!copy_threads_) {
+      copy_threads_ = std::make_unique<tf::thread::ThreadPool>(tf::Env::Default(), "tftrt_copy",
+                                                               tsl::port::MaxParallelism());
+    }
+  }
+  const size_t piece = (bytes / threads + 4095) / 4096 * 4096;
+  absl::BlockingCounter left(threads);
+  for (size_t i = 0; i < threads; ++i) {
+    const size_t begin = std::min(i * piece, bytes);
+    const size_t end = i + 1 == threads ? bytes : std::min(begin + piece, bytes);
+    copy_threads_->Schedule([&left, destination, source, begin, end] {
+      std::memcpy(static_cast<char*>(destination) + begin, static_cast<const char*>(source) + begin,
+                  end - begin);
+      left.DecrementCount();
+    });
+  }
+  left.Wait();
 }
 
 bool Runtime::OnDevice(tf::DataType dtype) const {

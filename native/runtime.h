@@ -24,9 +24,10 @@ using HandlePtr = std::unique_ptr<tensorflow::TensorHandle, HandleUnref>;
 
 class Runtime {
  public:
-  // Starts the runtime with a tensorflow.ConfigProto in JSON. `allow_tf32`: whether GPUs may round the operands of
-  // float32 matrix products and convolutions to TF32. Starting again with the same arguments does nothing; with
-  // others it throws TFTRT_ALREADY_CONFIGURED, because TensorFlow's devices are made once per process.
+  // Starts the runtime with a tensorflow.ConfigProto in JSON. `allow_tf32`: whether GPUs may round the
+  // operands of float32 matrix products and convolutions to TF32. Starting again with the same arguments does
+  // nothing; with others it throws TFTRT_ALREADY_CONFIGURED, because TensorFlow's devices are made once per
+  // process.
   static Runtime& Start(const std::string& config_json, bool allow_tf32);
   // The started runtime; throws TFTRT_NOT_STARTED before Start.
   static Runtime& Get();
@@ -39,6 +40,10 @@ class Runtime {
   std::vector<tensorflow::Device*> devices() const;
   // Threads for asynchronous runs, loads and reads.
   tensorflow::thread::ThreadPool* async_threads();
+
+  // Copies host memory, large pieces with several threads: a fresh destination's page faults cost more than
+  // the copy.
+  void CopyBytes(void* destination, const void* source, size_t bytes);
 
   // Whether TensorFlow keeps tensors of this dtype on the device; int32, strings and handles stay in host
   // memory.
@@ -64,7 +69,8 @@ class Runtime {
   bool IsOnDevice(tensorflow::TensorHandle* handle);
   // Waits for the device to finish all enqueued work.
   void Synchronize();
-  // As Synchronize, and waits for TensorFlow's own callbacks on that work: nothing of ours uses the driver after it.
+  // As Synchronize, and waits for TensorFlow's own callbacks on that work: nothing of ours uses the driver
+  // after it.
   void Drain();
 
  private:
@@ -77,6 +83,8 @@ class Runtime {
   tensorflow::Device* gpu_ = nullptr;
   std::string device_name_;
   std::unique_ptr<tensorflow::thread::ThreadPool> async_threads_;
+  // Apart from the above, whose threads wait for these.
+  std::unique_ptr<tensorflow::thread::ThreadPool> copy_threads_;
 };
 
 // The tensor of a handle that is ready. Throws when TensorFlow poisoned it.

@@ -16,7 +16,8 @@ namespace {
 // Arguments: ConfigProto in JSON, command buffer (Int32Array), error class (constructor of (code, message)).
 // Returns TensorFlow's version.
 Napi::Value Start(EnvState& state, const Napi::CallbackInfo& info) {
-  if (!info[3].IsFunction()) throw Error("TFTRT_INVALID_ARGUMENT", "start: the error class must be a constructor");
+  if (!info[3].IsFunction())
+    throw Error("TFTRT_INVALID_ARGUMENT", "start: the error class must be a constructor");
   state.SetErrorClass(info[3].As<Napi::Function>());
   state.set_runtime(&Runtime::Start(info[0].As<Napi::String>(), info[1].As<Napi::Boolean>()));
   state.AttachCommands(info[2].As<Napi::Int32Array>());

@@ -32,7 +32,7 @@ tf::DataType GetDataType(napi_env env, napi_value value) {
 }
 
 // Copies elements into a tensor. tfjs keeps bool values as bytes that may be other than 0 and 1.
-void CopyElements(const void* source, size_t bytes, tf::Tensor* tensor) {
+void CopyElements(Runtime& runtime, const void* source, size_t bytes, tf::Tensor* tensor) {
   if (bytes == 0) return;
   if (tensor->dtype() == tf::DT_BOOL) {
     const uint8_t* values = static_cast<const uint8_t*>(source);
@@ -40,7 +40,7 @@ void CopyElements(const void* source, size_t bytes, tf::Tensor* tensor) {
     for (size_t i = 0; i < bytes; ++i) flags[i] = values[i] != 0;
     return;
   }
-  std::memcpy(tensor->data(), source, bytes);
+  runtime.CopyBytes(tensor->data(), source, bytes);
 }
 
 void RequireBytes(const TypedArray& array, const tf::Tensor& tensor) {
@@ -56,7 +56,7 @@ HandlePtr Upload(Runtime& runtime, const void* source, size_t bytes, tf::DataTyp
                  const tf::TensorShape& shape) {
   const bool on_device = runtime.OnDevice(dtype);
   tf::Tensor host = on_device ? runtime.AllocateStaging(dtype, shape) : runtime.Allocate(dtype, shape);
-  CopyElements(source, bytes, &host);
+  CopyElements(runtime, source, bytes, &host);
   if (!on_device) return runtime.Wrap(std::move(host), false);
   tf::Tensor device = runtime.Allocate(dtype, shape);
   runtime.CopyToDevice(host, &device);
@@ -103,7 +103,7 @@ class DownloadJob : public Job {
   }
   void Work() override {
     const tf::Tensor tensor = runtime_.TensorOn(handle_.get(), false);
-    if (destination_.byte_length > 0) std::memcpy(destination_.data, tensor.data(), destination_.byte_length);
+    runtime_.CopyBytes(destination_.data, tensor.data(), destination_.byte_length);
   }
   napi_value Finish(napi_env env) override { return Undefined(env); }
 
@@ -179,7 +179,7 @@ napi_value ReadTensor(napi_env env, EnvState& state, napi_callback_info info) {
   const TypedArray destination = GetTypedArray(env, arguments[1]);
   RequireBytes(destination, TensorOf(handle));
   const tf::Tensor tensor = state.runtime().TensorOn(handle, false);
-  if (destination.byte_length > 0) std::memcpy(destination.data, tensor.data(), destination.byte_length);
+  state.runtime().CopyBytes(destination.data, tensor.data(), destination.byte_length);
   return nullptr;
 }
 

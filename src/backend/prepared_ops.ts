@@ -1,6 +1,12 @@
 import type { NativeAddon, NativeRuntime } from '../native';
 import { type Attributes, attributeKinds, toAttrValue } from './op_attributes';
 
+/**
+ * Ops that compute on the CPU even where there is a GPU: its kernels of these leave indices unchecked, and give numbers where tfjs
+ * has an error.
+ */
+const ON_CPU: ReadonlySet<string> = new Set(['SparseFillEmptyRows', 'SparseSegmentMean', 'SparseSegmentSum']);
+
 /** Native ops with their attributes, each made once: the addon never forgets one. They outlive backends, which tfjs may reset. */
 export class PreparedOps {
   private static readonly known = new WeakMap<NativeRuntime, PreparedOps>();
@@ -35,7 +41,8 @@ export class PreparedOps {
     }
     const attr: Record<string, unknown> = {};
     for (const [name, value] of Object.entries(attributes)) attr[name] = toAttrValue(kinds.get(name), value);
-    const id = this.addon.prepareOp(JSON.stringify({ op, attr }));
+    const device = ON_CPU.has(op) ? { device: '/device:CPU:0' } : {};
+    const id = this.addon.prepareOp(JSON.stringify({ op, attr, ...device }));
     this.ids.set(key, id);
     return id;
   }

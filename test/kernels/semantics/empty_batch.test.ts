@@ -54,7 +54,7 @@ describe('an empty batch', () => {
     ['maxPool', () => tf.maxPool(image(), 2, 2, 'same') as tf.Tensor, [0, 4, 4, 3]],
     [
       'a filter gradient',
-      () => tf.grad((f) => tf.conv2d(image(), f as tf.Tensor4D, 1, 'same').sum())(filter() as tf.Tensor),
+      () => tf.grad((f) => tf.sum(tf.conv2d(image(), f as tf.Tensor4D, 1, 'same')))(filter() as tf.Tensor),
       [3, 3, 3, 5],
     ],
   ];
