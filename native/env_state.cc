@@ -175,14 +175,15 @@ void EnvState::Settle(napi_env env, Job* raw) {
   if (--unsettled_ == 0) napi_unref_threadsafe_function(env, done_);
 }
 
-void EnvState::OnEnvCleanup(void* self) {
-  EnvState* state = static_cast<EnvState*>(self);
-  std::unique_lock<std::mutex> lock(state->mutex_);
-  // Jobs write into this environment's array buffers and tables: it cannot go before they are done.
-  state->idle_.wait(lock, [state] { return state->working_ == 0; });
-  // The process may be ending: TensorFlow's threads must not ask the GPU's driver for events once that is
-  // unloaded.
-  if (state->runtime_ != nullptr) state->runtime_->Drain();
+void EnvState::Finish() {
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    idle_.wait(lock, [this] { return working_ == 0; });
+  }
+  if (runtime_ != nullptr) runtime_->Drain();
 }
+
+// Jobs write into this environment's array buffers and tables: it cannot go before they are done.
+void EnvState::OnEnvCleanup(void* self) { static_cast<EnvState*>(self)->Finish(); }
 
 }  // namespace tftrt

@@ -74,6 +74,10 @@ class EnvState {
   int32_t AddView(HandlePtr handle);
   void RemoveTensor(int32_t handle);
 
+  // Waits for this environment's jobs and for the device's work on them. Their promises settle later, or
+  // never when the process ends.
+  void Finish();
+
   // Starts the job on another thread and returns its promise. The event loop stays alive until it is done.
   napi_value Start(napi_env env, std::unique_ptr<Job> job);
 

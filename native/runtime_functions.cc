@@ -54,6 +54,13 @@ Napi::Value OnDevice(EnvState& state, const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(info.Env(), state.runtime().OnDevice(static_cast<tf::DataType>(dtype)));
 }
 
+// Waits for this thread's asynchronous work. For the end of the process: nothing may ask the GPU's driver
+// once that is unloaded, and Node.js does not clean environments up when a program calls process.exit().
+Napi::Value Finish(EnvState& state, const Napi::CallbackInfo& info) {
+  state.Finish();
+  return info.Env().Undefined();
+}
+
 // Whether TensorFlow's CPU graphs use oneDNN's kernels (TF_ENABLE_ONEDNN_OPTS, processor).
 Napi::Value OneDnnEnabled(EnvState&, const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(info.Env(), tf::IsMKLEnabled());
@@ -91,6 +98,7 @@ void RegisterRuntimeFunctions(napi_env env, napi_value exports) {
   Export<Guarded<Devices>>(env, exports, "devices");
   Export<Guarded<DeviceName>>(env, exports, "deviceName");
   Export<Guarded<OnDevice>>(env, exports, "onDevice");
+  Export<Guarded<Finish>>(env, exports, "finish");
   Export<Guarded<OneDnnEnabled>>(env, exports, "oneDnnEnabled");
   Export<Guarded<Synchronize>>(env, exports, "synchronize");
   Export<Guarded<Stats>>(env, exports, "stats");

@@ -20,6 +20,8 @@ export interface NativeAddon {
   /** Whether TensorFlow's CPU graphs use oneDNN's kernels. */
   oneDnnEnabled(): boolean;
   synchronize(): void;
+  /** Waits for this thread's asynchronous work. For the end of the process: see native/runtime_functions.cc. */
+  finish(): void;
   stats(): NativeStats;
 
   /** commands: dimensions. */
@@ -148,6 +150,7 @@ export function nativeRuntime(): NativeRuntime {
     const configuration = currentConfiguration();
     const started = new NativeRuntime(addon, configuration);
     freezeConfiguration(started);
+    process.once('exit', () => addon.finish());
     runtime = started;
   }
   return runtime;

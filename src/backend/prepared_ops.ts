@@ -2,10 +2,26 @@ import type { NativeAddon, NativeRuntime } from '../native';
 import { type Attributes, attributeKinds, toAttrValue } from './op_attributes';
 
 /**
- * Ops that compute on the CPU even where there is a GPU: its kernels of these leave indices unchecked, and give numbers where tfjs
- * has an error.
+ * Ops that compute on the CPU even where there is a GPU: of the sparse ones, its kernels leave indices unchecked and give numbers where
+ * tfjs has an error; of the counting ones, it has kernels without weights only.
  */
-const ON_CPU: ReadonlySet<string> = new Set(['SparseFillEmptyRows', 'SparseSegmentMean', 'SparseSegmentSum']);
+const ON_CPU: ReadonlySet<string> = new Set([
+  'Bincount',
+  'DenseBincount',
+  'SparseFillEmptyRows',
+  'SparseSegmentMean',
+  'SparseSegmentSum',
+]);
+
+/** cuDNN normalizes over so many neighbours on either side. */
+const CUDNN_LRN_RADIUS = { min: 1, max: 7 };
+
+function runsOnCpu(op: string, { depth_radius: radius }: Attributes): boolean {
+  if (ON_CPU.has(op)) return true;
+  return (
+    op.startsWith('LRN') && (Number(radius) < CUDNN_LRN_RADIUS.min || Number(radius) > CUDNN_LRN_RADIUS.max)
+  );
+}
 
 /** Native ops with their attributes, each made once: the addon never forgets one. They outlive backends, which tfjs may reset. */
 export class PreparedOps {
@@ -41,7 +57,7 @@ export class PreparedOps {
     }
     const attr: Record<string, unknown> = {};
     for (const [name, value] of Object.entries(attributes)) attr[name] = toAttrValue(kinds.get(name), value);
-    const device = ON_CPU.has(op) ? { device: '/device:CPU:0' } : {};
+    const device = runsOnCpu(op, attributes) ? { device: '/device:CPU:0' } : {};
     const id = this.addon.prepareOp(JSON.stringify({ op, attr, ...device }));
     this.ids.set(key, id);
     return id;

@@ -284,6 +284,7 @@ describe('the addon', () => {
       expect(addon.deviceName()).to.match(/device:(CPU|GPU):0$/);
       expect(addon.oneDnnEnabled()).to.be.a('boolean');
       addon.synchronize();
+      addon.finish();
     });
 
     it('takes a longer command buffer', () => {
