@@ -1,5 +1,6 @@
 #include "eager.h"
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "napi_helpers.h"
@@ -39,7 +40,7 @@ Napi::Value PrepareOp(EnvState& state, const Napi::CallbackInfo& info) {
   const tf::OpDef* definition = nullptr;
   ThrowIfError(tf::OpRegistry::Global()->LookUpOpDef(node.op(), &definition), "op");
   PreparedOp op{node.op(), node.device(), tf::AttrBuilder(node.op().c_str()),
-                CountOutputs(*definition, node)};
+                CountOutputs(*definition, node), {}};
   for (const auto& [name, value] : node.attr()) {
     bool known = false;
     for (const auto& attribute : definition->attr()) known |= attribute.name() == name;
@@ -49,6 +50,36 @@ Napi::Value PrepareOp(EnvState& state, const Napi::CallbackInfo& info) {
   }
   state.ops.push_back(std::move(op));
   return Napi::Number::New(info.Env(), state.ops.size() - 1);
+}
+
+// Few: the dtypes that one op meets in a program. Ops of lists add a kind for each length, and start over.
+constexpr size_t kMaxInstances = 32;
+
+bool HasTypes(const PreparedOp::Instance& instance, absl::Span<tf::TensorHandle* const> inputs) {
+  if (instance.dtypes.size() != inputs.size()) return false;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (instance.dtypes[i] != inputs[i]->dtype) return false;
+  }
+  return true;
+}
+
+// The op's operation with these inputs. It keeps its device and attributes, dtypes among them, when it is cleared.
+tf::EagerOperation* SetUp(Runtime& runtime, PreparedOp& op, absl::Span<tf::TensorHandle* const> inputs) {
+  for (PreparedOp::Instance& instance : op.instances) {
+    if (!HasTypes(instance, inputs)) continue;
+    for (tf::TensorHandle* input : inputs) ThrowIfError(instance.operation->AddInput(input), op.name);
+    return instance.operation.get();
+  }
+  auto operation = std::make_unique<tf::EagerOperation>(runtime.eager_context());
+  const bool placed_by_tensorflow = op.device.empty();
+  ThrowIfError(operation->Reset(op.name.c_str(), placed_by_tensorflow ? nullptr : op.device.c_str()), op.name);
+  operation->MutableAttrs()->CopyAttributes(op.attributes);
+  for (tf::TensorHandle* input : inputs) ThrowIfError(operation->AddInput(input), op.name);
+  if (op.instances.size() >= kMaxInstances) op.instances.clear();
+  PreparedOp::Instance& added = op.instances.emplace_back();
+  for (tf::TensorHandle* input : inputs) added.dtypes.push_back(input->dtype);
+  added.operation = std::move(operation);
+  return added.operation.get();
 }
 
 // Arguments: op id, number of inputs, whose handles are in the command buffer. Writes [handle, dtype, rank,
@@ -62,23 +93,21 @@ napi_value Execute(napi_env env, EnvState& state, napi_callback_info info) {
   if (id >= state.ops.size() || inputs < 0 || static_cast<size_t>(inputs) > capacity) {
     throw Error("TFTRT_INVALID_ARGUMENT", "unknown op or too many inputs");
   }
-  const PreparedOp& prepared = state.ops[id];
-  tf::EagerOperation* operation = state.eager_operation();
-  // The operation is reused; whatever happens, it must not keep its inputs alive.
-  struct Clearer {
-    tf::EagerOperation* operation;
-    ~Clearer() { operation->Clear(); }
-  } clearer{operation};
-  ThrowIfError(
-      operation->Reset(prepared.name.c_str(), prepared.device.empty() ? nullptr : prepared.device.c_str()),
-      prepared.name);
-  operation->MutableAttrs()->CopyAttributes(prepared.attributes);
-  for (int i = 0; i < inputs; ++i) {
-    ThrowIfError(operation->AddInput(state.tensors.Get(commands[i]).handle.get()), prepared.name);
-  }
+  PreparedOp& prepared = state.ops[id];
+  absl::InlinedVector<tf::TensorHandle*, 4> handles(inputs);
+  for (int i = 0; i < inputs; ++i) handles[i] = state.tensors.Get(commands[i]).handle.get();
+
   int count = prepared.outputs;
   absl::InlinedVector<tf::AbstractTensorHandle*, 4> results(count);
-  ThrowIfError(operation->Execute(absl::MakeSpan(results), &count), prepared.name);
+  try {
+    tf::EagerOperation* operation = SetUp(state.runtime(), prepared, handles);
+    // It must not keep its inputs alive.
+    const auto clear = absl::MakeCleanup([operation] { operation->Clear(); });
+    ThrowIfError(operation->Execute(absl::MakeSpan(results), &count), prepared.name);
+  } catch (...) {
+    prepared.instances.clear();  // one of them is half set up
+    throw;
+  }
   absl::InlinedVector<HandlePtr, 4> outputs(count);
   for (int i = 0; i < count; ++i) {
     outputs[i].reset(

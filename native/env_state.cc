@@ -116,13 +116,6 @@ size_t EnvState::Publish(HandlePtr handle, int32_t* out, size_t position, size_t
   return position + 3 + rank;
 }
 
-tensorflow::EagerOperation* EnvState::eager_operation() {
-  if (!eager_operation_) {
-    eager_operation_ = std::make_unique<tensorflow::EagerOperation>(runtime().eager_context());
-  }
-  return eager_operation_.get();
-}
-
 napi_value EnvState::Start(napi_env env, std::unique_ptr<Job> job) {
   napi_value promise;
   Check(env, napi_create_promise(env, &job->deferred_, &promise));

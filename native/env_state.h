@@ -6,12 +6,14 @@
 #include <napi.h>
 
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "program.h"
 #include "runtime.h"
 #include "slot_table.h"
@@ -22,10 +24,18 @@ namespace tftrt {
 
 // An eager op with its attributes, made once and executed many times.
 struct PreparedOp {
+  // TensorFlow's operation for inputs of certain dtypes, ready but for its inputs: setting one up anew, with its
+  // attributes and device, costs as much as running it.
+  struct Instance {
+    absl::InlinedVector<tensorflow::DataType, 4> dtypes;
+    std::unique_ptr<tensorflow::EagerOperation> operation;
+  };
+
   std::string name;
   std::string device;
   tensorflow::AttrBuilder attributes;
   int outputs;
+  std::vector<Instance> instances;
 };
 
 // A unit of work off the event loop, bound to a promise.
@@ -81,9 +91,6 @@ class EnvState {
   // Starts the job on another thread and returns its promise. The event loop stays alive until it is done.
   napi_value Start(napi_env env, std::unique_ptr<Job> job);
 
-  // Each thread of JavaScript has its own reusable eager operation.
-  tensorflow::EagerOperation* eager_operation();
-
   struct TensorSlot {
     HandlePtr handle;
     int64_t bytes = 0;
@@ -91,7 +98,7 @@ class EnvState {
   SlotTable<TensorSlot> tensors{"tensor"};
   SlotTable<std::shared_ptr<Program>> programs{"program"};
   SlotTable<std::shared_ptr<Callable>> callables{"callable"};
-  std::vector<PreparedOp> ops;
+  std::deque<PreparedOp> ops;
   int64_t tensor_bytes = 0;
 
  private:
@@ -104,7 +111,6 @@ class EnvState {
   size_t commands_length_ = 0;
   Napi::Reference<Napi::Int32Array> commands_reference_;
   Napi::FunctionReference error_class_;
-  std::unique_ptr<tensorflow::EagerOperation> eager_operation_;
 
   napi_env env_;
   napi_threadsafe_function done_ = nullptr;
