@@ -39,8 +39,8 @@ Napi::Value PrepareOp(EnvState& state, const Napi::CallbackInfo& info) {
   ParseJson(info[0].As<Napi::String>(), &node, "an op");
   const tf::OpDef* definition = nullptr;
   ThrowIfError(tf::OpRegistry::Global()->LookUpOpDef(node.op(), &definition), "op");
-  PreparedOp op{node.op(), node.device(), tf::AttrBuilder(node.op().c_str()),
-                CountOutputs(*definition, node), {}};
+  PreparedOp op{
+      node.op(), node.device(), tf::AttrBuilder(node.op().c_str()), CountOutputs(*definition, node), {}};
   for (const auto& [name, value] : node.attr()) {
     bool known = false;
     for (const auto& attribute : definition->attr()) known |= attribute.name() == name;
@@ -63,23 +63,50 @@ bool HasTypes(const PreparedOp::Instance& instance, absl::Span<tf::TensorHandle*
   return true;
 }
 
-// The op's operation with these inputs. It keeps its device and attributes, dtypes among them, when it is cleared.
-tf::EagerOperation* SetUp(Runtime& runtime, PreparedOp& op, absl::Span<tf::TensorHandle* const> inputs) {
+// What runs the op on inputs of these dtypes.
+PreparedOp::Instance& SetUp(Runtime& runtime, PreparedOp& op, absl::Span<tf::TensorHandle* const> inputs) {
   for (PreparedOp::Instance& instance : op.instances) {
-    if (!HasTypes(instance, inputs)) continue;
-    for (tf::TensorHandle* input : inputs) ThrowIfError(instance.operation->AddInput(input), op.name);
-    return instance.operation.get();
+    if (HasTypes(instance, inputs)) return instance;
   }
-  auto operation = std::make_unique<tf::EagerOperation>(runtime.eager_context());
-  const bool placed_by_tensorflow = op.device.empty();
-  ThrowIfError(operation->Reset(op.name.c_str(), placed_by_tensorflow ? nullptr : op.device.c_str()), op.name);
-  operation->MutableAttrs()->CopyAttributes(op.attributes);
-  for (tf::TensorHandle* input : inputs) ThrowIfError(operation->AddInput(input), op.name);
+  PreparedOp::Instance added;
+  added.operation = std::make_unique<tf::EagerOperation>(runtime.eager_context());
+  tf::EagerOperation& operation = *added.operation;
+  ThrowIfError(operation.Reset(op.name.c_str(), op.device.empty() ? nullptr : op.device.c_str()), op.name);
+  operation.MutableAttrs()->CopyAttributes(op.attributes);
+  for (tf::TensorHandle* input : inputs) {
+    ThrowIfError(operation.AddInput(input), op.name);
+    added.dtypes.push_back(input->dtype);
+  }
+  added.kernel = FindCpuKernel(runtime, &operation);
+  operation.Clear();  // keeps device and attributes, dtypes among them
   if (op.instances.size() >= kMaxInstances) op.instances.clear();
-  PreparedOp::Instance& added = op.instances.emplace_back();
-  for (tf::TensorHandle* input : inputs) added.dtypes.push_back(input->dtype);
-  added.operation = std::move(operation);
-  return added.operation.get();
+  return op.instances.emplace_back(std::move(added));
+}
+
+// Runs the op in the eager runtime.
+absl::InlinedVector<HandlePtr, 4> RunEagerly(const PreparedOp& op, tf::EagerOperation& operation,
+                                             absl::Span<tf::TensorHandle* const> inputs) {
+  // The operation must not keep its inputs alive.
+  const auto clear = absl::MakeCleanup([&operation] { operation.Clear(); });
+  for (tf::TensorHandle* input : inputs) ThrowIfError(operation.AddInput(input), op.name);
+  int count = op.outputs;
+  absl::InlinedVector<tf::AbstractTensorHandle*, 4> results(count);
+  ThrowIfError(operation.Execute(absl::MakeSpan(results), &count), op.name);
+  absl::InlinedVector<HandlePtr, 4> outputs(count);
+  for (int i = 0; i < count; ++i) {
+    outputs[i].reset(
+        tf::TensorHandleFromInterface(static_cast<tf::ImmediateExecutionTensorHandle*>(results[i])));
+  }
+  return outputs;
+}
+
+template <typename Outputs>
+napi_value PublishAll(napi_env env, EnvState& state, Outputs outputs) {
+  size_t position = 0;
+  for (HandlePtr& output : outputs) {
+    position = state.Publish(std::move(output), state.commands(), position, state.commands_length());
+  }
+  return ToJs(env, static_cast<int32_t>(outputs.size()));
 }
 
 // Arguments: op id, number of inputs, whose handles are in the command buffer. Writes [handle, dtype, rank,
@@ -97,26 +124,10 @@ napi_value Execute(napi_env env, EnvState& state, napi_callback_info info) {
   absl::InlinedVector<tf::TensorHandle*, 4> handles(inputs);
   for (int i = 0; i < inputs; ++i) handles[i] = state.tensors.Get(commands[i]).handle.get();
 
-  int count = prepared.outputs;
-  absl::InlinedVector<tf::AbstractTensorHandle*, 4> results(count);
-  try {
-    tf::EagerOperation* operation = SetUp(state.runtime(), prepared, handles);
-    // It must not keep its inputs alive.
-    const auto clear = absl::MakeCleanup([operation] { operation->Clear(); });
-    ThrowIfError(operation->Execute(absl::MakeSpan(results), &count), prepared.name);
-  } catch (...) {
-    prepared.instances.clear();  // one of them is half set up
-    throw;
-  }
-  absl::InlinedVector<HandlePtr, 4> outputs(count);
-  for (int i = 0; i < count; ++i) {
-    outputs[i].reset(
-        tf::TensorHandleFromInterface(static_cast<tf::ImmediateExecutionTensorHandle*>(results[i])));
-  }
-  size_t position = 0;
-  for (int i = 0; i < count; ++i)
-    position = state.Publish(std::move(outputs[i]), commands, position, capacity);
-  return ToJs(env, count);
+  PreparedOp::Instance& instance = SetUp(state.runtime(), prepared, handles);
+  if (instance.kernel)
+    return PublishAll(env, state, RunCpuKernel(state.runtime(), instance.kernel.get(), handles));
+  return PublishAll(env, state, RunEagerly(prepared, *instance.operation, handles));
 }
 
 // The op's definition (tensorflow.OpDef in JSON), or undefined where TensorFlow has no such op.

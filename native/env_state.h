@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "cpu_kernel.h"
 #include "program.h"
 #include "runtime.h"
 #include "slot_table.h"
@@ -24,11 +25,12 @@ namespace tftrt {
 
 // An eager op with its attributes, made once and executed many times.
 struct PreparedOp {
-  // TensorFlow's operation for inputs of certain dtypes, ready but for its inputs: setting one up anew, with its
-  // attributes and device, costs as much as running it.
+  // TensorFlow's operation for inputs of certain dtypes, ready but for its inputs: setting one up anew, with
+  // its attributes and device, costs as much as running it.
   struct Instance {
     absl::InlinedVector<tensorflow::DataType, 4> dtypes;
     std::unique_ptr<tensorflow::EagerOperation> operation;
+    CpuKernel kernel;  // null where the operation runs in the eager runtime
   };
 
   std::string name;

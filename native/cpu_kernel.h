@@ -1,0 +1,24 @@
+// A CPU kernel that is called directly: TensorFlow's eager runtime looks up device, rewrites and kernel anew
+// for each call, which takes longer than a small op.
+#pragma once
+
+#include <vector>
+
+#include "absl/types/span.h"
+#include "runtime.h"
+#include "tensorflow/core/common_runtime/eager/eager_operation.h"
+#include "tensorflow/core/common_runtime/eager/kernel_and_device.h"
+
+namespace tftrt {
+
+using CpuKernel = tensorflow::core::RefCountPtr<tensorflow::KernelAndDeviceOp>;
+
+// The kernel of an operation that is set up with its inputs; null where the eager runtime must decide: where
+// there is a GPU, for ops with a state, with resources, or of which oneDNN has kernels of its own.
+CpuKernel FindCpuKernel(Runtime& runtime, tensorflow::EagerOperation* operation);
+
+// Runs the kernel on host tensors.
+std::vector<HandlePtr> RunCpuKernel(Runtime& runtime, tensorflow::KernelAndDeviceOp* kernel,
+                                    absl::Span<tensorflow::TensorHandle* const> inputs);
+
+}  // namespace tftrt
