@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tensorflow/core/framework/tensor.h"
 #include "tensorflow/core/framework/types.pb.h"
 
 namespace tftrt {
@@ -25,15 +26,15 @@ class Rewriter {
     for (const tf::NodeDef& node : *nodes) {
       names_.insert(node.name());
       const auto value = node.attr().find("value");
-      if (node.op() == "Const" && value != node.attr().end()) {
-        constants_[node.name()] = value->second.tensor().tensor_shape();
-      }
+      if (node.op() == "Const" && value != node.attr().end())
+        constants_[node.name()] = &value->second.tensor();
+      for (int i = 0; i < node.input_size(); ++i) readers_[NodeOf(node.input(i))].push_back({&node, i});
     }
   }
 
   void Rewrite() {
     for (tf::NodeDef& node : *nodes_) {
-      if (IsFloatingPointPad(node)) ProtectPad(&node);
+      if (IsFloatingPointPad(node) && !MergesWell(node)) ProtectPad(&node);
       if (const tf::TensorShapeProto* filter = FilterOfOneChannel(node)) AddChannel(&node, *filter);
     }
     for (tf::NodeDef& node : added_) *nodes_->Add() = std::move(node);
@@ -46,6 +47,24 @@ class Rewriter {
     if (found == node.attr().end()) return false;
     const tf::DataType dtype = found->second.type();
     return dtype == tf::DT_FLOAT || dtype == tf::DT_HALF || dtype == tf::DT_BFLOAT16;
+  }
+
+  static std::string NodeOf(const std::string& tensor) { return tensor.substr(0, tensor.find(':')); }
+
+  // Whether the pad is of the kind that the pass merges rightly, and gains by: spatial, before a
+  // two-dimensional convolution that reads it as its image.
+  bool MergesWell(const tf::NodeDef& pad) const {
+    const auto readers = readers_.find(pad.name());
+    if (readers == readers_.end()) return false;
+    for (const auto& [node, input] : readers->second) {
+      if (input != 0 || (node->op() != "Conv2D" && node->op() != "_FusedConv2D")) return false;
+    }
+    const auto constant = constants_.find(NodeOf(pad.input(1)));
+    tf::Tensor paddings;
+    if (constant == constants_.end() || !paddings.FromProto(*constant->second)) return false;
+    if (paddings.dtype() != tf::DT_INT32 || paddings.NumElements() != 8) return false;
+    const auto sides = paddings.flat<int32_t>();  // before and after, for batch, height, width and channels
+    return sides(0) == 0 && sides(1) == 0 && sides(6) == 0 && sides(7) == 0;
   }
 
   // Pad → PadV2 with a zero.
@@ -80,9 +99,9 @@ class Rewriter {
     const auto format = attributes.find("data_format");
     const auto strides = attributes.find("strides");
     if (format != attributes.end() && absl::StartsWith(format->second.s(), "NC")) return nullptr;
-    const auto filter = constants_.find(node.input(1).substr(0, node.input(1).find(':')));
+    const auto filter = constants_.find(NodeOf(node.input(1)));
     if (strides == attributes.end() || filter == constants_.end()) return nullptr;
-    const tf::TensorShapeProto& shape = filter->second;
+    const tf::TensorShapeProto& shape = filter->second->tensor_shape();
     const auto& steps = strides->second.list().i();
     const int rank = shape.dim_size();
     if (rank < 4 || steps.size() != rank) return nullptr;
@@ -122,7 +141,7 @@ class Rewriter {
     node.set_device(scope_->device());
     (*node.mutable_attr())["dtype"].set_type(value.dtype());
     *(*node.mutable_attr())["value"].mutable_tensor() = value;
-    const std::string producer = scope_->input(0).substr(0, scope_->input(0).find(':'));
+    const std::string producer = NodeOf(scope_->input(0));
     if (names_.count(producer) > 0) node.add_input(absl::StrCat("^", producer));
     return Add(std::move(node));
   }
@@ -150,7 +169,9 @@ class Rewriter {
   const bool in_function_;
   Nodes* const nodes_;
   std::unordered_set<std::string> names_;
-  std::unordered_map<std::string, tf::TensorShapeProto> constants_;
+  std::unordered_map<std::string, const tf::TensorProto*> constants_;
+  std::unordered_map<std::string, std::vector<std::pair<const tf::NodeDef*, int>>>
+      readers_;  // by name and input
   std::vector<tf::NodeDef> added_;
   const tf::NodeDef* scope_ = nullptr;  // the node that is being rewritten: what is added is named after it
 };

@@ -7,8 +7,8 @@ namespace tftrt {
 
 // Rewrites, in the graph and its functions:
 //
-// - Each floating-point Pad as the equal PadV2 with a zero. The oneDNN layout pass merges a Pad into a VALID
-// convolution
+// - Each floating-point Pad, but those that the passes below merge rightly, as the equal PadV2 with a zero.
+// The oneDNN layout pass merges a Pad into a VALID convolution
 //   that reads it on any input, as if it were input 0, and whatever it pads: a pad that feeds a filter, a
 //   bias or a fused addition crashes the process, one of the batch or the channels gives wrong numbers.
 //   Grappler's remapper does the like to Conv3D. Neither looks at PadV2.

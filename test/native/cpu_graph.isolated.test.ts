@@ -23,6 +23,12 @@ describe('convolutions on the CPU', () => {
     [0, 0],
     [0, 2],
   ];
+  const image: [number, number][] = [
+    [0, 0],
+    [1, 2],
+    [0, 1],
+    [0, 0],
+  ];
   const batch: [number, number][] = [
     [1, 0],
     [0, 0],
@@ -83,6 +89,19 @@ describe('convolutions on the CPU', () => {
           tf.add(
             tf.conv2d(x as tf.Tensor4D, filter as tf.Tensor4D, 1, 'valid'),
             tf.pad(tf.slice(bias, 0, 2), [[0, 2]]),
+          ),
+        ));
+
+      it('a padded image, which may be merged', () =>
+        run('y', [pad('p', 'x'), conv('c', 'p', 'k', [2, 2]), biasAdd('y', 'c', 'bias')], {
+          x,
+          k: values([3, 3, 2, 4], 11),
+          bias,
+          p_paddings: paddings(image),
+        }).toEqual(() =>
+          tf.add(
+            tf.conv2d(tf.pad(x, image) as tf.Tensor4D, values([3, 3, 2, 4], 11) as tf.Tensor4D, 2, 'valid'),
+            bias,
           ),
         ));
 
