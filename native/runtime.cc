@@ -5,8 +5,6 @@
 #include <cstring>
 #include <mutex>
 
-#include "absl/log/globals.h"
-#include "absl/log/internal/globals.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/notification.h"
@@ -33,18 +31,6 @@ Runtime* runtime = nullptr;
 
 absl::Status FromTF(TF_Status* status) {
   return absl::Status(static_cast<absl::StatusCode>(TF_GetCode(status)), TF_Message(status));
-}
-
-// What speaks of GPUs logs through Abseil, which does not know TensorFlow's variable and, until it is
-// initialized, a threshold. (absl::InitializeLog is not among the library's symbols; these are what it
-// calls.)
-void QuietAbseil() {
-  if (std::getenv("TF_CPP_MIN_LOG_LEVEL") != nullptr) return;
-  if (!absl::log_internal::IsInitialized()) {
-    absl::log_internal::SetTimeZone(absl::UTCTimeZone());
-    absl::log_internal::SetInitialized();
-  }
-  absl::SetStderrThreshold(absl::LogSeverityAtLeast::kFatal);
 }
 
 std::string TrimPrintedStatus(const absl::Status& status) { return std::string(status.message()); }
@@ -95,7 +81,6 @@ Runtime& Runtime::Get() {
 Runtime::Runtime(const std::string& config_json, bool allow_tf32)
     : config_json_(config_json), allow_tf32_(allow_tf32) {
   tsl::enable_tensor_float_32_execution(allow_tf32);
-  QuietAbseil();
   // RunCallable then returns once the GPU's work is enqueued, and reads are ordered by the stream. Read by
   // DirectSession when a session is made, so it is set before the first one.
   setenv("TF_SYNC_ON_FINISH", "false", /*overwrite=*/0);
