@@ -5,6 +5,7 @@
 #include "boundary.h"
 #include "cpu_graph.h"
 #include "error.h"
+#include "graph_checks.h"
 #include "tensorflow/cc/saved_model/reader.h"
 #include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow/core/framework/op.h"
@@ -22,10 +23,23 @@ tf::SessionOptions MakeSessionOptions(const tf::ConfigProto& config) {
   return options;
 }
 
+// TensorFlow takes a SavedModel without the files of its variables for one without variables.
+void RequireVariables(const std::string& directory, const tf::GraphDef& graph) {
+  const std::string index = absl::StrCat(directory, "/variables/variables.index");
+  for (const tf::NodeDef& node : graph.node()) {
+    if (node.op() != "VarHandleOp" && node.op() != "VariableV2") continue;
+    if (tf::Env::Default()->FileExists(index).ok()) return;
+    throw Error("TFTRT_NOT_FOUND", absl::StrCat("the SavedModel ", directory, " has variables ('", node.name(),
+                                                "' for one), but the file ", index,
+                                                " is missing: the model is incomplete, copy or export it again"));
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<Program> Program::FromGraph(tf::GraphDef graph, const tf::ConfigProto& config) {
   std::shared_ptr<Program> program(new Program());
+  CheckAttributes(graph);
   if (Runtime::Get().gpu() == nullptr) PrepareForCpu(&graph);
   program->RememberNodes(graph);
   tf::Session* session = nullptr;
@@ -45,6 +59,8 @@ std::shared_ptr<Program> Program::FromSavedModel(const std::string& directory,
   // The steps of LoadSavedModel, with a change of the graph in between.
   tf::MetaGraphDef meta_graph;
   ThrowIfError(tf::ReadMetaGraphDefFromSavedModel(directory, tag_set, &meta_graph), context);
+  CheckAttributes(meta_graph.graph_def());
+  RequireVariables(directory, meta_graph.graph_def());
   if (Runtime::Get().gpu() == nullptr) PrepareForCpu(meta_graph.mutable_graph_def());
   program->RememberNodes(meta_graph.graph_def());
   ThrowIfError(tf::LoadMetagraphIntoSession(MakeSessionOptions(config), meta_graph, &program->session_),

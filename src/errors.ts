@@ -8,3 +8,8 @@ export class TftrtError extends Error {
     this.code = code;
   }
 }
+
+/** The error for a call of a model that was disposed of. */
+export function disposedModel(label: string): TftrtError {
+  return new TftrtError('TFTRT_MODEL_DISPOSED', `The model ${label} is disposed; load it again to use it.`);
+}

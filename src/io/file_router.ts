@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { io } from '@tensorflow/tfjs-core';
+import { TftrtError } from '../errors';
 import { FileSystemHandler } from './file_system';
 
 const SCHEME = 'file://';
@@ -30,5 +31,13 @@ function route(url: string | string[], handlersOf: (url: string) => unknown[]): 
 
 /** `file:///absolute/path`, or `file://relative/path` as people write it for tfjs. */
 function pathOf(url: string): string {
-  return url.startsWith('file:///') ? fileURLToPath(url) : decodeURIComponent(url.slice(SCHEME.length));
+  try {
+    return url.startsWith('file:///') ? fileURLToPath(url) : decodeURIComponent(url.slice(SCHEME.length));
+  } catch (cause) {
+    throw new TftrtError(
+      'TFTRT_INVALID_ARGUMENT',
+      `${url} is not a valid file URL (${(cause as Error).message}): write a % in a path as %25, or use \`require('node:url').pathToFileURL(path).href\`.`,
+      { cause },
+    );
+  }
 }

@@ -30,6 +30,16 @@ export class FileSystemHandler implements io.IOHandler {
         `${file} has no modelTopology: it is no model.json of TensorFlow.js.`,
       );
     }
+    const manifest: unknown = model.weightsManifest ?? [];
+    const isGroup = (group: io.WeightsManifestConfig[number]) =>
+      Array.isArray(group?.weights) && group.weights.every(isWeight) && isTexts(group.paths);
+    if (!Array.isArray(manifest) || !manifest.every(isGroup)) {
+      throw new TftrtError(
+        'TFTRT_MODEL_FILE',
+        `${file} has a weightsManifest that is not a list of {paths, weights}, each weight with a name, shape and dtype: the file is damaged.`,
+      );
+    }
+    model.weightsManifest = manifest;
     return io.getModelArtifactsForJSON(model, async (manifest) => this.loadWeights(file, manifest));
   };
 
@@ -105,6 +115,20 @@ export class FileSystemHandler implements io.IOHandler {
       throw new TftrtError('TFTRT_MODEL_FILE', `Cannot read ${what} from ${file}: ${reason}.`, { cause });
     }
   }
+}
+
+function isTexts(values: unknown): boolean {
+  return Array.isArray(values) && values.every((value) => typeof value === 'string');
+}
+
+function isWeight(weight: io.WeightsManifestEntry): boolean {
+  const isSize = (size: unknown) => Number.isInteger(size) && (size as number) >= 0;
+  return (
+    typeof weight?.name === 'string' &&
+    typeof weight.dtype === 'string' &&
+    Array.isArray(weight.shape) &&
+    weight.shape.every(isSize)
+  );
 }
 
 /** Bytes that the weights take in their files; undefined where strings make it unknowable beforehand. */

@@ -9,7 +9,7 @@ import {
   Tensor,
 } from '@tensorflow/tfjs-core';
 import { tftrtBackend } from '../backend/active';
-import { TftrtError } from '../errors';
+import { disposedModel, TftrtError } from '../errors';
 import { nativeRuntime } from '../native';
 import { fullTensorName } from '../program/graph_def';
 import { Program } from '../program/program';
@@ -36,7 +36,8 @@ export async function loadSavedModel(
   directory: string,
   options: SavedModelOptions = {},
 ): Promise<SavedModel> {
-  const { tags = ['serve'], signature = 'serving_default' } = options;
+  const { tags = ['serve'], signature = 'serving_default' } = options ?? {};
+  checkArguments(directory, tags, signature);
   const runtime = nativeRuntime();
   if (!fs.existsSync(directory)) {
     throw new TftrtError(
@@ -60,6 +61,20 @@ export async function loadSavedModel(
     );
   }
   return new SavedModel(directory, program, found);
+}
+
+function checkArguments(directory: unknown, tags: unknown, signature: unknown): void {
+  const isText = (value: unknown) => typeof value === 'string';
+  const problem = !isText(directory)
+    ? `the folder is ${directory}; expected a path`
+    : (directory as string).startsWith('file://')
+      ? `the folder is ${directory}; expected a path, not a URL`
+      : !Array.isArray(tags) || !tags.every(isText)
+        ? `tags is ${JSON.stringify(tags)}; expected an array of strings`
+        : !isText(signature)
+          ? `signature is ${signature}; expected a string`
+          : null;
+  if (problem !== null) throw new TftrtError('TFTRT_INVALID_ARGUMENT', `loadSavedModel: ${problem}.`);
 }
 
 /** A signature of a SavedModel as one callable. Made by `loadSavedModel`. */
@@ -129,7 +144,8 @@ export class SavedModel implements InferenceModel {
   private run(inputs: Inputs, outputs: string[]): Tensor[] {
     const tensors = this.bind(inputs);
     const request = planRequest(this.feeds(), outputs);
-    return toTensors(request, tensors, this.program.run(tftrtBackend(), request, tensors));
+    const backend = tftrtBackend();
+    return toTensors(backend, request, tensors, this.program.run(backend, request, tensors));
   }
 
   private async runAsync(inputs: Inputs, outputs: string[]): Promise<Tensor[]> {
@@ -137,7 +153,8 @@ export class SavedModel implements InferenceModel {
     const held = this.bind(inputs).map((input) => engine().keep(input.clone()));
     const request = planRequest(this.feeds(), outputs);
     try {
-      return toTensors(request, held, await this.program.runAsync(tftrtBackend(), request, held));
+      const backend = tftrtBackend();
+      return toTensors(backend, request, held, await this.program.runAsync(backend, request, held));
     } finally {
       for (const input of held) input.dispose();
     }
@@ -149,6 +166,12 @@ export class SavedModel implements InferenceModel {
 
   private tensorNames(outputs: string | string[]): string[] {
     const names = typeof outputs === 'string' ? [outputs] : outputs;
+    if (!Array.isArray(names) || !names.every((name) => typeof name === 'string')) {
+      throw this.inputError(
+        'TFTRT_INVALID_ARGUMENT',
+        `takes the name of an output or a list of names, got ${JSON.stringify(outputs)}`,
+      );
+    }
     return names.map((name) => {
       const output = this.signature.outputs.find((candidate) => candidate.name === name);
       if (output !== undefined) return output.tensor;
@@ -168,10 +191,11 @@ export class SavedModel implements InferenceModel {
 
   /** The tensors in the order of the signature's inputs, checked. */
   private bind(inputs: Inputs): Tensor[] {
-    if (this.disposed) {
-      throw new TftrtError(
-        'TFTRT_MODEL_DISPOSED',
-        `The model ${this.directory} is disposed; load it again to use it.`,
+    if (this.disposed) throw disposedModel(this.directory);
+    if (inputs === null || typeof inputs !== 'object') {
+      throw this.inputError(
+        'TFTRT_INVALID_INPUT',
+        `takes a tensor, a list or a map of tensors, got ${inputs}`,
       );
     }
     const expected = this.signature.inputs;

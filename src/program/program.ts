@@ -1,7 +1,7 @@
 import type { TensorInfo } from '@tensorflow/tfjs-core';
 import type { TftrtBackend } from '../backend/backend';
 import { DT } from '../dtypes';
-import { TftrtError } from '../errors';
+import { disposedModel, TftrtError } from '../errors';
 import type { Handle, NativeRuntime, ProgramArguments } from '../native';
 import { fullTensorName, type GraphDef } from './graph_def';
 import type { Request } from './requests';
@@ -83,10 +83,14 @@ export class Program {
   run(backend: TftrtBackend, { feeds, fetches }: Request, inputs: readonly TensorInfo[]): TensorInfo[] {
     this.requireLive();
     if (fetches.length === 0) return [];
-    const callable = this.callable(feeds, fetches);
-    const handles = inputs.map((input) => backend.handle(input));
-    this.passInputs(handles, fetches.length);
-    return backend.outputs(this.runtime.addon.runCallable(callable, handles.length));
+    try {
+      const callable = this.callable(feeds, fetches);
+      const handles = inputs.map((input) => backend.handle(input));
+      this.passInputs(handles, fetches.length);
+      return backend.outputs(this.runtime.addon.runCallable(callable, handles.length));
+    } catch (error) {
+      throw this.named(error);
+    }
   }
 
   /** As `run`, off the event loop: compiling, uploading, running. The inputs may be disposed of meanwhile. */
@@ -107,10 +111,15 @@ export class Program {
       const handles = inputs.map((input) => backend.handle(input));
       this.passInputs(handles, fetches.length);
       outputs = this.runtime.addon.runCallableAsync(callable, handles.length);
+    } catch (error) {
+      throw this.named(error);
     } finally {
       for (const input of inputs) backend.disposeData(input.dataId);
     }
-    return backend.outputs(fetches.length, await outputs);
+    const described = await outputs.catch((error) => {
+      throw this.named(error);
+    });
+    return backend.outputs(fetches.length, described);
   }
 
   /** Releases the session once runs in flight are done. */
@@ -189,12 +198,14 @@ export class Program {
     });
   }
 
+  /** TensorFlow's errors tell the node; this adds the model. */
+  private named(error: unknown): unknown {
+    if (!(error instanceof TftrtError) || error.message.includes(this.label)) return error;
+    return new TftrtError(error.code, `The model ${this.label} failed: ${error.message}`, { cause: error });
+  }
+
   private requireLive(): void {
-    if (!this.disposed) return;
-    throw new TftrtError(
-      'TFTRT_MODEL_DISPOSED',
-      `The model ${this.label} is disposed; load it again to use it.`,
-    );
+    if (this.disposed) throw disposedModel(this.label);
   }
 }
 

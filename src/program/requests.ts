@@ -1,4 +1,5 @@
 import { engine, type Tensor, type TensorInfo } from '@tensorflow/tfjs-core';
+import type { TftrtBackend } from '../backend/backend';
 import { fullTensorName } from './graph_def';
 
 /**
@@ -25,13 +26,15 @@ export function planRequest(feedNames: readonly string[], outputNames: readonly 
   return { feeds, fetches, sources };
 }
 
-/** One tensor for each requested output; none is the caller's own or the same object twice, so that each can be disposed of. */
+/**
+ * One tensor of the backend, whichever is the active one by now, for each requested output; none is the caller's own or the same object twice, so that each can be disposed of. */
 export function toTensors(
+  backend: TftrtBackend,
   { sources }: Request,
   inputs: readonly Tensor[],
   results: readonly TensorInfo[],
 ): Tensor[] {
-  const tensors = results.map((info) => engine().makeTensorFromTensorInfo(info));
+  const tensors = results.map((info) => engine().makeTensorFromTensorInfo(info, backend));
   const used = new Set<number>();
   return sources.map((source) => {
     if (source < 0) return inputs[-1 - source]!.clone();

@@ -1,6 +1,8 @@
 import { env, getBackend, Tensor } from '@tensorflow/tfjs-core';
 import { tftrtBackend } from '../../backend/active';
 import { BACKEND_NAME } from '../../backend/kernels/table';
+import { disposedModel } from '../../errors';
+import { labelOf } from './label';
 import { GraphModelPlan } from './plan';
 import { opsForJavaScript } from './support';
 import type { GraphModelInternals, ModelInputs } from './types';
@@ -17,8 +19,8 @@ interface GraphModelPrototype {
   [HOOKED]?: boolean;
 }
 
-/** A plan, or 'javascript' for a model that only tfjs's executor can run. */
-const plans = new WeakMap<GraphModelInternals, GraphModelPlan | 'javascript'>();
+/** A plan; or 'javascript' for a model that only tfjs's executor can run; or 'disposed'. */
+const plans = new WeakMap<GraphModelInternals, GraphModelPlan | 'javascript' | 'disposed'>();
 
 /**
  * Has `execute` and `executeAsync` of tfjs-converter's GraphModel (and so `predict` and `predictAsync`) run the whole graph
@@ -45,6 +47,7 @@ export function hookGraphModel(prototype: object): void {
   hooked.dispose = function (this: GraphModelInternals) {
     const plan = plans.get(this);
     if (plan instanceof GraphModelPlan) plan.dispose();
+    else plans.set(this, 'disposed');
     dispose.call(this as never);
   } as GraphModelPrototype['dispose'];
 }
@@ -53,6 +56,7 @@ function planOf(model: GraphModelInternals, inputs: ModelInputs): GraphModelPlan
   if (getBackend() !== BACKEND_NAME || hasEmptyTensor(inputs)) return undefined;
   const known = plans.get(model);
   if (known === undefined) return makePlan(model);
+  if (known === 'disposed') throw disposedModel(labelOf(model));
   return known === 'javascript' || !wanted() ? undefined : known;
 }
 
@@ -76,7 +80,7 @@ function makePlan(model: GraphModelInternals): GraphModelPlan | undefined {
   if (foreign.length > 0) {
     plans.set(model, 'javascript');
     console.warn(
-      `tftrt: the model ${String(model.modelUrl)} has ops that TensorFlow does not know: ${foreign.join(', ')}. ` +
+      `tftrt: the model ${labelOf(model)} has ops that only JavaScript can run: ${foreign.join(', ')}. ` +
         "It runs op by op in TensorFlow.js's own executor, which is slower.",
     );
     return undefined;

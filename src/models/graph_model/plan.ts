@@ -1,11 +1,12 @@
 import { engine, type NamedTensorMap, type Tensor } from '@tensorflow/tfjs-core';
 import type { TftrtBackend } from '../../backend/backend';
 import { toTFDataType } from '../../dtypes';
-import { TftrtError } from '../../errors';
+import { disposedModel, TftrtError } from '../../errors';
 import { parseTensorName } from '../../program/graph_def';
 import { Program, type Weight } from '../../program/program';
 import { planRequest, type Request, toTensors } from '../../program/requests';
 import { normalizeInputs } from './inputs';
+import { labelOf } from './label';
 import { rewriteGraph } from './rewrite';
 import { mergeInitializer } from './tables';
 import type { ExecutorNode, GraphExecutor, GraphModelInternals, ModelInputs } from './types';
@@ -35,7 +36,7 @@ export class GraphModelPlan {
     const { request, inputs: tensors } = this.prepare(inputs, outputs);
     this.program ??= Program.fromGraph(...this.source());
     const results = this.program.run(this.backend, request, tensors);
-    return single(toTensors(request, tensors, results));
+    return single(toTensors(this.backend, request, tensors, results));
   }
 
   /** As GraphModel.executeAsync, off the event loop. */
@@ -47,7 +48,7 @@ export class GraphModelPlan {
     try {
       const program = this.program ?? (await this.programAsync());
       const results = await program.runAsync(this.backend, request, held);
-      return single(toTensors(request, held, results));
+      return single(toTensors(this.backend, request, held, results));
     } finally {
       for (const input of held) input.dispose();
     }
@@ -129,16 +130,11 @@ export class GraphModelPlan {
   }
 
   private label(): string {
-    const { modelUrl } = this.model;
-    return typeof modelUrl === 'string' ? modelUrl : '(a GraphModel from memory)';
+    return labelOf(this.model);
   }
 
   private requireLive(): void {
-    if (!this.disposed) return;
-    throw new TftrtError(
-      'TFTRT_MODEL_DISPOSED',
-      `The model ${this.label()} is disposed; load it again to use it.`,
-    );
+    if (this.disposed) throw disposedModel(this.label());
   }
 }
 

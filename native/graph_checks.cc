@@ -1,0 +1,62 @@
+#include "graph_checks.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "error.h"
+#include "tensorflow/core/framework/op.h"
+#include "tensorflow/core/framework/op_def_util.h"
+
+namespace tftrt {
+
+namespace tf = tensorflow;
+
+namespace {
+
+bool HasWindow(const std::string& op) {
+  return (absl::StrContains(op, "Conv2D") || absl::StrContains(op, "Conv3D") || absl::StrContains(op, "Conv2d") ||
+          absl::StrContains(op, "AvgPool") || absl::StrContains(op, "MaxPool"));
+}
+
+void CheckWindow(const tf::NodeDef& node) {
+  const int axes = absl::StrContains(node.op(), "3D") ? 5 : 4;
+  for (const char* name : {"ksize", "strides", "dilations"}) {
+    const auto found = node.attr().find(name);
+    if (found == node.attr().end()) continue;
+    const auto& values = found->second.list().i();
+    bool valid = values.size() == axes;
+    for (const int64_t value : values) valid = valid && value > 0;
+    if (!valid) {
+      throw Error("TFTRT_INVALID_ARGUMENT",
+                  absl::StrCat("the attribute '", name, "' of node '", node.name(), "' (", node.op(), ") must have ", axes,
+                               " numbers above 0"));
+    }
+  }
+}
+
+void Check(const tf::NodeDef& node) {
+  const tf::OpDef* op = nullptr;
+  if (!tf::OpRegistry::Global()->LookUpOpDef(node.op(), &op).ok()) return;  // a function, or for TensorFlow to refuse
+  for (const tf::OpDef::AttrDef& attribute : op->attr()) {
+    const auto found = node.attr().find(attribute.name());
+    if (found == node.attr().end()) continue;
+    ThrowIfError(tf::ValidateAttrValue(found->second, attribute),
+                 absl::StrCat("node '", node.name(), "' (", node.op(), ")"));
+  }
+  if (HasWindow(node.op())) CheckWindow(node);
+}
+
+}  // namespace
+
+void CheckAttributes(const tf::GraphDef& graph) {
+  for (const tf::NodeDef& node : graph.node()) Check(node);
+  for (const tf::FunctionDef& function : graph.library().function()) {
+    for (const tf::NodeDef& node : function.node_def()) {
+      // In a function, an attribute may stand for one of the function's own.
+      bool has_placeholder = false;
+      for (const auto& [name, value] : node.attr()) has_placeholder |= !value.placeholder().empty();
+      if (!has_placeholder) Check(node);
+    }
+  }
+}
+
+}  // namespace tftrt
