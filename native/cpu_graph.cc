@@ -77,18 +77,22 @@ class Rewriter {
   // The rank of the images (or volumes) that an op takes; 0 for other ops.
   static int ImageRank(const std::string& op) {
     static const auto* const kRanks = new std::unordered_map<std::string, int>{
-        {"AvgPool", 4},       {"AvgPool3D", 5},
-        {"Conv2D", 4},        {"Conv3D", 5},
-        {"MaxPool", 4},       {"MaxPool3D", 5},
-        {"_FusedConv2D", 4},  {"DepthwiseConv2dNative", 4},
+        {"AvgPool", 4},
+        {"AvgPool3D", 5},
+        {"Conv2D", 4},
+        {"Conv3D", 5},
+        {"MaxPool", 4},
+        {"MaxPool3D", 5},
+        {"_FusedConv2D", 4},
+        {"DepthwiseConv2dNative", 4},
         {"_FusedDepthwiseConv2dNative", 4},
     };
     const auto found = kRanks->find(op);
     return found == kRanks->end() ? 0 : found->second;
   }
 
-  // oneDNN's kernels take it for granted that operands have the rank that the op wants, and that windows fit: for what is
-  // only known at run time, nodes that check it go in front.
+  // oneDNN's kernels take it for granted that operands have the rank that the op wants, and that windows fit:
+  // for what is only known at run time, nodes that check it go in front.
   void GuardOperands(tf::NodeDef* node) {
     scope_ = node;
     const int rank = ImageRank(node->op());
@@ -105,11 +109,13 @@ class Rewriter {
   // Constants are checked here and now, other operands by a node.
   void GuardRank(tf::NodeDef* node, int input, int rank, const char* what) {
     const auto constant = constants_.find(NodeOf(node->input(input)));
-    if (constant == constants_.end()) return node->set_input(input, EnsureRank(what, node->input(input), rank));
+    if (constant == constants_.end())
+      return node->set_input(input, EnsureRank(what, node->input(input), rank));
     const int given = constant->second->tensor_shape().dim_size();
     if (given != rank) {
-      throw Error("TFTRT_INVALID_ARGUMENT", absl::StrCat("the ", what, " of node '", node->name(), "' (", node->op(),
-                                                         ") has ", given, " dimensions; it must have ", rank));
+      throw Error("TFTRT_INVALID_ARGUMENT",
+                  absl::StrCat("the ", what, " of node '", node->name(), "' (", node->op(), ") has ", given,
+                               " dimensions; it must have ", rank));
     }
   }
 
@@ -128,7 +134,8 @@ class Rewriter {
   }
 
   std::string EnsureRank(const char* suffix, const std::string& tensor, int rank) {
-    tf::NodeDef node = Node("EnsureShape", absl::StrCat("ranked_", suffix).c_str(), {tensor}, TypeOf(*scope_));
+    tf::NodeDef node =
+        Node("EnsureShape", absl::StrCat("ranked_", suffix).c_str(), {tensor}, TypeOf(*scope_));
     tf::TensorShapeProto* shape = (*node.mutable_attr())["shape"].mutable_shape();
     for (int i = 0; i < rank; ++i) shape->add_dim()->set_size(-1);
     return Add(std::move(node));
@@ -160,7 +167,8 @@ class Rewriter {
     if (padding == node->attr().end() || padding->second.s() != "VALID") return;
     if (format != node->attr().end() && absl::StartsWith(format->second.s(), "NC")) return;
     const std::vector<int64_t> window = Window(*node, rank);
-    if (window.empty() || std::all_of(window.begin(), window.end(), [](int64_t size) { return size == 1; })) return;
+    if (window.empty() || std::all_of(window.begin(), window.end(), [](int64_t size) { return size == 1; }))
+      return;
     const tf::DataType dtype = TypeOf(*node);
     const std::string size = Add(Node("Shape", "image_size", {node->input(0)}, dtype));
     tf::NodeDef slice = Node("Slice", "image_extent",
@@ -172,9 +180,10 @@ class Rewriter {
     tf::NodeDef all = Node("All", "window_fits_all", {fits, Const("axis", List({0}))}, tf::DT_INVALID);
     (*all.mutable_attr())["Tidx"].set_type(tf::DT_INT32);
     const std::string fits_all = Add(std::move(all));
-    tf::NodeDef check = Node("Assert", "window_check",
-                             {fits_all, Const("message", Text("the window is larger than the image, whose shape is")), size},
-                             tf::DT_INVALID);
+    tf::NodeDef check =
+        Node("Assert", "window_check",
+             {fits_all, Const("message", Text("the window is larger than the image, whose shape is")), size},
+             tf::DT_INVALID);
     tf::AttrValue* types = &(*check.mutable_attr())["T"];
     types->mutable_list()->add_type(tf::DT_STRING);
     types->mutable_list()->add_type(tf::DT_INT32);
@@ -277,7 +286,8 @@ class Rewriter {
   }
 
   // A node named after the one that is rewritten, with the attribute T unless `dtype` is DT_INVALID.
-  tf::NodeDef Node(const char* op, const char* suffix, const std::vector<std::string>& inputs, tf::DataType dtype) const {
+  tf::NodeDef Node(const char* op, const char* suffix, const std::vector<std::string>& inputs,
+                   tf::DataType dtype) const {
     tf::NodeDef node;
     node.set_name(Name(suffix));
     node.set_op(op);
@@ -288,7 +298,8 @@ class Rewriter {
   }
 
   // Adds a PadV2; returns the name of its tensor.
-  std::string Pad(const char* suffix, const std::string& tensor, const std::string& paddings, const std::string& zero) {
+  std::string Pad(const char* suffix, const std::string& tensor, const std::string& paddings,
+                  const std::string& zero) {
     tf::NodeDef node = Node("PadV2", suffix, {tensor, paddings, zero}, TypeOf(*scope_));
     (*node.mutable_attr())["Tpaddings"].set_type(tf::DT_INT32);
     return Add(std::move(node));

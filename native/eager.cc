@@ -52,6 +52,11 @@ Napi::Value PrepareOp(EnvState& state, const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), state.ops.size() - 1);
 }
 
+Napi::Value ForgetOps(EnvState& state, const Napi::CallbackInfo& info) {
+  state.ops.clear();
+  return info.Env().Undefined();
+}
+
 // Few: the dtypes that one op meets in a program. Ops of lists add a kind for each length, and start over.
 constexpr size_t kMaxInstances = 32;
 
@@ -142,6 +147,7 @@ Napi::Value OpDefinition(EnvState&, const Napi::CallbackInfo& info) {
 
 void RegisterEagerFunctions(napi_env env, napi_value exports) {
   Export<Guarded<PrepareOp>>(env, exports, "prepareOp");
+  Export<Guarded<ForgetOps>>(env, exports, "forgetOps");
   Export<Guarded<Execute>>(env, exports, "execute");
   Export<Guarded<OpDefinition>>(env, exports, "opDefinition");
 }

@@ -13,8 +13,9 @@ namespace tf = tensorflow;
 namespace {
 
 bool HasWindow(const std::string& op) {
-  return (absl::StrContains(op, "Conv2D") || absl::StrContains(op, "Conv3D") || absl::StrContains(op, "Conv2d") ||
-          absl::StrContains(op, "AvgPool") || absl::StrContains(op, "MaxPool"));
+  return (absl::StrContains(op, "Conv2D") || absl::StrContains(op, "Conv3D") ||
+          absl::StrContains(op, "Conv2d") || absl::StrContains(op, "AvgPool") ||
+          absl::StrContains(op, "MaxPool"));
 }
 
 void CheckWindow(const tf::NodeDef& node) {
@@ -27,15 +28,16 @@ void CheckWindow(const tf::NodeDef& node) {
     for (const int64_t value : values) valid = valid && value > 0;
     if (!valid) {
       throw Error("TFTRT_INVALID_ARGUMENT",
-                  absl::StrCat("the attribute '", name, "' of node '", node.name(), "' (", node.op(), ") must have ", axes,
-                               " numbers above 0"));
+                  absl::StrCat("the attribute '", name, "' of node '", node.name(), "' (", node.op(),
+                               ") must have ", axes, " numbers above 0"));
     }
   }
 }
 
 void Check(const tf::NodeDef& node) {
   const tf::OpDef* op = nullptr;
-  if (!tf::OpRegistry::Global()->LookUpOpDef(node.op(), &op).ok()) return;  // a function, or for TensorFlow to refuse
+  if (!tf::OpRegistry::Global()->LookUpOpDef(node.op(), &op).ok())
+    return;  // a function, or for TensorFlow to refuse
   for (const tf::OpDef::AttrDef& attribute : op->attr()) {
     const auto found = node.attr().find(attribute.name());
     if (found == node.attr().end()) continue;

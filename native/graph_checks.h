@@ -5,9 +5,9 @@
 
 namespace tftrt {
 
-// Throws TFTRT_INVALID_ARGUMENT, naming node and attribute, where an attribute has a value that its op does not allow, or
-// a window, its steps or its dilations do not have one number, above 0, for each axis. TensorFlow's oneDNN pass would end
-// the process.
+// Throws TFTRT_INVALID_ARGUMENT, naming node and attribute, where an attribute has a value that its op does
+// not allow, or a window, its steps or its dilations do not have one number, above 0, for each axis.
+// TensorFlow's oneDNN pass would end the process.
 void CheckAttributes(const tensorflow::GraphDef& graph);
 
 }  // namespace tftrt

@@ -29,9 +29,10 @@ void RequireVariables(const std::string& directory, const tf::GraphDef& graph) {
   for (const tf::NodeDef& node : graph.node()) {
     if (node.op() != "VarHandleOp" && node.op() != "VariableV2") continue;
     if (tf::Env::Default()->FileExists(index).ok()) return;
-    throw Error("TFTRT_NOT_FOUND", absl::StrCat("the SavedModel ", directory, " has variables ('", node.name(),
-                                                "' for one), but the file ", index,
-                                                " is missing: the model is incomplete, copy or export it again"));
+    throw Error("TFTRT_NOT_FOUND",
+                absl::StrCat("the SavedModel ", directory, " has variables ('", node.name(),
+                             "' for one), but the file ", index,
+                             " is missing: the model is incomplete, copy or export it again"));
   }
 }
 

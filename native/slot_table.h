@@ -47,6 +47,13 @@ class SlotTable {
     return value;
   }
 
+  // Removes all values.
+  void Clear() {
+    for (uint32_t index = 1; index < slots_.size(); ++index) {
+      if (slots_[index].used) Remove(static_cast<int32_t>(slots_[index].generation << kIndexBits | index));
+    }
+  }
+
   size_t size() const { return slots_.size() - 1 - free_.size(); }
 
  private:

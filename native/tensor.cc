@@ -172,6 +172,12 @@ napi_value ReleaseTensor(napi_env env, EnvState& state, napi_callback_info info)
   return nullptr;
 }
 
+napi_value ReleaseAllTensors(napi_env, EnvState& state, napi_callback_info) {
+  state.tensors.Clear();
+  state.tensor_bytes = 0;
+  return nullptr;
+}
+
 // Arguments: handle, destination.
 napi_value ReadTensor(napi_env env, EnvState& state, napi_callback_info info) {
   Arguments<2> arguments(env, info);
@@ -229,6 +235,7 @@ void RegisterTensorFunctions(napi_env env, napi_value exports) {
   Export<Guarded<CreateStringTensor>>(env, exports, "createStringTensor");
   Export<Guarded<ReshapeTensor>>(env, exports, "reshapeTensor");
   Export<Guarded<ReleaseTensor>>(env, exports, "releaseTensor");
+  Export<Guarded<ReleaseAllTensors>>(env, exports, "releaseAllTensors");
   Export<Guarded<ReadTensor>>(env, exports, "readTensor");
   Export<Guarded<ReadTensorAsync>>(env, exports, "readTensorAsync");
   Export<Guarded<ReadStringTensor>>(env, exports, "readStringTensor");

@@ -17,7 +17,7 @@ function testFiles(): string[] {
   return FOLDERS.flatMap((folder) =>
     fs
       .readdirSync(path.join(root, 'test', folder), { recursive: true, encoding: 'utf8' })
-      .filter((file) => file.endsWith('.test.ts') && !file.startsWith('cpu_'))
+      .filter((file) => file.endsWith('.test.ts') && !file.includes('.isolated.'))
       .map((file) => path.join(root, 'test', folder, file)),
   ).sort();
 }

@@ -33,14 +33,18 @@ export interface NativeAddon {
   /** The same memory under another shape. commands: dimensions. */
   reshapeTensor(tensor: Handle, rank: number): Handle;
   releaseTensor(tensor: Handle): void;
+  /** Releases all tensors of this thread: their handles are invalid from here on. */
+  releaseAllTensors(): void;
   readTensor(tensor: Handle, destination: ArrayBufferView): void;
   /** The tensor may be released before the promise settles. */
   readTensorAsync(tensor: Handle, destination: ArrayBufferView): Promise<void>;
   readStringTensor(tensor: Handle): Uint8Array[];
   tensorOnDevice(tensor: Handle): boolean;
 
-  /** Takes a tensorflow.NodeDef in JSON; returns an id for `execute`. Ids are never released: intern them. */
+  /** Takes a tensorflow.NodeDef in JSON; returns an id for `execute`. Intern them. */
   prepareOp(nodeDef: string): number;
+  /** Drops all prepared ops: their ids are invalid from here on. */
+  forgetOps(): void;
   /** commands in: input handles; out: [handle, dtype, rank, dims…] of each output. Returns the number of outputs. */
   execute(op: number, inputs: number): number;
   /** tensorflow.OpDef in JSON, or undefined where TensorFlow has no such op. */

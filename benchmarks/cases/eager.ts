@@ -1,6 +1,7 @@
 import type { Tensor, Tensor2D, Tensor4D } from '@tensorflow/tfjs';
 import { microseconds, milliseconds, sampleForATurn } from '../sampling';
 import { SIDES } from '../sides';
+import { shareOfTime } from '../targets';
 import type { Case, Side } from '../types';
 import { seededFloats, spread } from '../values';
 
@@ -10,6 +11,7 @@ const add: Case = {
   unit: 'µs',
   better: 'lower',
   sides: SIDES,
+  targets: [shareOfTime(0.5)],
   async prepare({ tf }) {
     const a = tf.tensor1d(seededFloats(4, 1));
     const b = tf.tensor1d(seededFloats(4, 2));
@@ -30,6 +32,7 @@ function readOp(name: string, title: string, inputs: (side: Side) => () => Tenso
     unit: 'ms',
     better: 'lower',
     sides: SIDES,
+    targets: [shareOfTime(1.05)],
     async prepare(side) {
       const op = inputs(side);
       let last: ArrayLike<number> = [];

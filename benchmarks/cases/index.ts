@@ -1,7 +1,9 @@
 import type { Case } from '../types';
 import { eagerCases } from './eager';
 import { eventLoop } from './event_loop';
+import { fit } from './fit';
 import { graphCases } from './graph';
+import { opsSoak } from './ops_soak';
 import { savedCases } from './saved';
 import { soak } from './soak';
 import { transferCases } from './transfer';
@@ -12,6 +14,8 @@ export const cases: readonly Case[] = [
   ...savedCases,
   eventLoop,
   ...eagerCases,
+  fit,
   ...transferCases,
   soak,
+  opsSoak,
 ];

@@ -65,7 +65,7 @@ export const soak: Case = {
 };
 
 /** What tfjs and the addon hold. */
-function held(side: Side): Record<string, number> {
+export function held(side: Side): Record<string, number> {
   const { numTensors, numBytes } = side.tf.memory();
   const native = side.nativeTensors?.();
   return {

@@ -11,6 +11,7 @@ import { fromTFDataType, toTFDataType } from '../dtypes';
 import { TftrtError } from '../errors';
 import type { Handle, NativeRuntime } from '../native';
 import { Constants } from './constants';
+import { MAX_INT32, sizeError } from './limits';
 import { PreparedOps } from './prepared_ops';
 import { TensorData } from './tensor_data';
 
@@ -138,6 +139,8 @@ export class TftrtBackend extends KernelBackend {
 
   override dispose(): void {
     this.constants.dispose();
+    // tfjs forgets the tensors of a backend that it resets or removes, without disposing of them.
+    this.runtime.addon.releaseAllTensors();
   }
 
   // --- for kernels and models -------------------------------------------------------------------------------------
@@ -303,7 +306,11 @@ export class TftrtBackend extends KernelBackend {
 
   private writeShape(shape: number[]): void {
     const { commands } = this.runtime;
-    for (let i = 0; i < shape.length; i++) commands[i] = shape[i]!;
+    for (let i = 0; i < shape.length; i++) {
+      const size = shape[i]!;
+      if (size > MAX_INT32) throw sizeError(`The shape [${shape}]`);
+      commands[i] = size;
+    }
   }
 
   private find(dataId: DataId): TensorData | undefined {

@@ -1,4 +1,5 @@
 import type { Handle, NativeRuntime } from '../native';
+import { MAX_INT32, sizeError } from './limits';
 import { DTYPE_NUMBERS, type DTypeName } from './op_attributes';
 
 /** Longer arrays are unlikely to come again. */
@@ -33,6 +34,9 @@ export class Constants {
     const key = `${dtype};${shape.join()};${values.join()}`;
     const known = this.handles.get(key);
     if (known !== undefined) return known;
+    if (dtype === 'int32' && values.some((value) => Math.abs(value) > MAX_INT32 + 1)) {
+      throw sizeError(`An operand [${values}]`);
+    }
     const { addon, commands } = this.runtime;
     for (let i = 0; i < shape.length; i++) commands[i] = shape[i]!;
     const handle = addon.createTensor(DTYPE_NUMBERS[dtype], shape.length, VALUES[dtype](values));

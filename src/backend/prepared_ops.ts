@@ -23,7 +23,10 @@ function runsOnCpu(op: string, { depth_radius: radius }: Attributes): boolean {
   );
 }
 
-/** Native ops with their attributes, each made once: the addon never forgets one. They outlive backends, which tfjs may reset. */
+/** A program has some hundred; one that varies an attribute from call to call has no end of them, and starts over. */
+const MAX_OPS = 4096;
+
+/** Native ops with their attributes, each made once. They outlive backends, which tfjs may reset. */
 export class PreparedOps {
   private static readonly known = new WeakMap<NativeRuntime, PreparedOps>();
   private readonly ids = new Map<string, number>();
@@ -58,6 +61,10 @@ export class PreparedOps {
     const attr: Record<string, unknown> = {};
     for (const [name, value] of Object.entries(attributes)) attr[name] = toAttrValue(kinds.get(name), value);
     const device = runsOnCpu(op, attributes) ? { device: '/device:CPU:0' } : {};
+    if (this.ids.size >= MAX_OPS) {
+      this.addon.forgetOps();
+      this.ids.clear();
+    }
     const id = this.addon.prepareOp(JSON.stringify({ op, attr, ...device }));
     this.ids.set(key, id);
     return id;

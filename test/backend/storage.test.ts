@@ -124,6 +124,16 @@ describe('storage', () => {
     expect(tf.tidy(() => tf.add(1, 1).dataSync()[0])).to.equal(2);
   });
 
+  it('refuses sizes that are out of range', async () => {
+    for (const work of [
+      () => tf.fill([2 ** 33], 1),
+      () => tf.tile(tf.tensor1d([1, 2]), [2 ** 32 + 1]),
+      () => tf.neg(tf.tensor([], [0, 2 ** 32 + 5])),
+    ]) {
+      expect((await errorOf(() => tf.tidy(work))).code).to.equal('TFTRT_OUT_OF_RANGE');
+    }
+  });
+
   it('times and profiles', async () => {
     const x = tf.ones([200, 200]);
     const time = await tf.time(() => tf.tidy(() => void tf.matMul(x as tf.Tensor2D, x as tf.Tensor2D)));

@@ -1,6 +1,9 @@
+import fs from 'node:fs';
+import '@tensorflow/tfjs-backend-cpu';
 import * as tf from '@tensorflow/tfjs-core';
 import { expect } from 'chai';
 import * as tftrt from 'tfjs-backend-tftrt';
+import { useTemporaryFolder } from '../setup/helpers';
 import {
   exceedsInt32,
   type Fixture,
@@ -14,6 +17,7 @@ import { cleanErrorOf, errorOf, live, onTftrt } from '../support/tftrt';
 
 describe('SavedModels', () => {
   onTftrt();
+  const temporaryFolder = useTemporaryFolder();
 
   for (const fixture of readFixtures('saved_models')) {
     it(`${fixture.name}: ${fixture.about}`, () => check(fixture, false));
@@ -125,6 +129,40 @@ describe('SavedModels', () => {
     model.dispose();
     const error = await errorOf(() => model.predict([tf.tensor1d([1]), tf.tensor1d([1])]));
     expect(error.code).to.equal('TFTRT_MODEL_DISPOSED');
+  });
+
+  it('a model without the files of its variables', async () => {
+    const copy = temporaryFolder();
+    fs.cpSync(folder('keras_cnn'), copy, { recursive: true });
+    fs.rmSync(`${copy}/variables`, { recursive: true });
+    const error = await cleanErrorOf(() => tftrt.loadSavedModel(copy));
+    expect(error.code).to.equal('TFTRT_NOT_FOUND');
+    expect(error.message).to.include(`${copy}/variables/variables.index`);
+  });
+
+  it('arguments of the wrong kind', async () => {
+    const bad: unknown[][] = [
+      [undefined],
+      ['file:///x'],
+      [folder('two_inputs'), { tags: 'serve' }],
+      [folder('two_inputs'), { signature: 5 }],
+    ];
+    for (const given of bad) {
+      const error = await cleanErrorOf(() => tftrt.loadSavedModel(...(given as [string])));
+      expect(error.code).to.equal('TFTRT_INVALID_ARGUMENT');
+    }
+  });
+
+  it('gives tensors of the backend while another one is active', async () => {
+    const model = await tftrt.loadSavedModel(folder('two_inputs'));
+    await tf.setBackend('cpu');
+    try {
+      const [b, y] = model.predict([tf.tensor1d([3]), tf.tensor1d([10])]) as tf.Tensor[];
+      expect([(await b!.data())[0], y!.dataSync()[0]]).to.deep.equal([13, 7]);
+    } finally {
+      await tf.setBackend('tftrt');
+      model.dispose();
+    }
   });
 
   it('a folder, tags or a signature that are not there', async () => {

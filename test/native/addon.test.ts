@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { DT } from '#src/dtypes';
 import { TftrtError } from '#src/errors';
 import { type NativeAddon, nativeRuntime } from '#src/native';
+import { runNode } from '../process/child';
 import { readFixture } from '../support/fixtures';
 import { errorOf } from '../support/tftrt';
 
@@ -135,6 +136,22 @@ describe('the addon', () => {
       expect(read(sum, 2)).to.deep.equal([2, 4]);
       addon.releaseTensor(sum);
       addon.releaseTensor(x);
+    });
+
+    it('are forgotten, and refused then', async () => {
+      // In a thread of its own: this one's backend knows its ops by their ids.
+      const ended = await runNode(`
+        const { nativeRuntime } = require('#src/native');
+        const { addon, commands } = nativeRuntime();
+        const add = addon.prepareOp(JSON.stringify({ op: 'AddV2' }));
+        commands.set([2]);
+        const x = addon.createTensor(1, 1, new Float32Array([1, 2]));
+        addon.forgetOps();
+        try { addon.execute(add, 1); } catch (error) { console.log(error.code); }
+        addon.releaseAllTensors();
+        console.log(addon.stats().tensors, addon.stats().tensorBytes);
+        try { addon.releaseTensor(x); } catch (error) { console.log(error.code); }`);
+      expect(ended.stdout, ended.stderr).to.equal('TFTRT_INVALID_ARGUMENT\n0 0\nTFTRT_INVALID_HANDLE\n');
     });
 
     it('are described by TensorFlow', () => {

@@ -74,6 +74,25 @@ describe('processes', function () {
     expect(lines).to.deep.equal(['TFTRT_TENSORFLOW_MISSING true true', 'TFTRT_TENSORFLOW_MISSING true true']);
   });
 
+  it('leave no tensors behind when tfjs resets its engine, and forget ops whose attributes vary', async () => {
+    const ended = await runNode(`
+      const tf = require('@tensorflow/tfjs');
+      const tftrt = require('tfjs-backend-tftrt');
+      (async () => {
+        await tf.setBackend('tftrt');
+        const x = tf.tensor1d([-1]);
+        for (let i = 1; i < 5000; i++) tf.leakyRelu(x, i / 1e6).dispose();
+        const few = tftrt.stats().preparedOps < 4200;
+        const right = Math.abs(tf.leakyRelu(x, 0.5).dataSync()[0] + 0.5) < 1e-6;
+        tf.neg(tf.ones([1000]));
+        tf.engine().reset();
+        console.log(few, right, tftrt.stats().tensors);
+        await tf.setBackend('tftrt');
+        console.log(tf.add(1, 2).dataSync()[0]);
+      })();`);
+    expectSuccess(ended, 'true true 0\n3');
+  });
+
   it('refuse a late or wrong configuration', async () => {
     const ended = await runNode(`
       const tf = require('@tensorflow/tfjs-core');

@@ -21,7 +21,6 @@ export const binaryKernels: KernelRow[] = [
   ),
   op(k.Atan2, 'Atan2', ['a', 'b'], {}, FLOATS),
   op(k.BitwiseAnd, 'BitwiseAnd', ['a', 'b']),
-  op(k.FloorDiv, 'FloorDiv', ['a', 'b'], {}, { ...NUMBERS, result: 'int32' }),
   op(k.Maximum, 'Maximum', ['a', 'b'], {}, NUMBERS),
   op(k.Minimum, 'Minimum', ['a', 'b'], {}, NUMBERS),
   op(k.Mod, 'FloorMod', ['a', 'b'], {}, NUMBERS),
@@ -29,6 +28,21 @@ export const binaryKernels: KernelRow[] = [
   op(k.RealDiv, 'RealDiv', ['a', 'b'], {}, FLOATS),
   op(k.SquaredDifference, 'SquaredDifference', ['a', 'b'], {}, NUMBERS),
   op(k.Sub, 'Sub', ['a', 'b'], {}, NUMBERS),
+
+  /** TensorFlow refuses to divide integers by zero; in tfjs that gives 0, which `divNoNan` relies on. */
+  custom(k.FloorDiv, (call) => {
+    const [a, b] = [call.inputs.a, call.inputs.b].map((x) =>
+      x.dtype === 'bool' ? call.cast(x, 'int32') : x,
+    );
+    try {
+      return call.result(call.run('FloorDiv', [a, b]), 'int32');
+    } catch (error) {
+      if (!/division by zero/.test((error as Error).message)) throw error;
+      const isZero = call.run('Equal', [b, call.scalar(0)]);
+      const quotient = call.run('FloorDiv', [a, call.run('SelectV2', [isZero, call.scalar(1), b])]);
+      return call.result(call.run('SelectV2', [isZero, call.scalar(0), quotient]), 'int32');
+    }
+  }),
 
   /** TensorFlow refuses integers to negative powers; tfjs truncates, which leaves 1, -1 or 0. */
   custom(k.Pow, (call) => {

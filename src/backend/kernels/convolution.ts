@@ -1,7 +1,7 @@
 import * as k from '@tensorflow/tfjs-core';
 import type { CallOperand, KernelCall } from './call';
 import { dilateFilter } from './dilated_filter';
-import { runOnBatch } from './empty_batch';
+import { runUnlessEmpty } from './empty_result';
 import { countPositions, type Padding, type Window } from './geometry';
 import { Layout, windowAttributes, windowOf } from './layout';
 import { withoutStrideAcross } from './single_column';
@@ -52,12 +52,15 @@ export const convolutionKernels: KernelRow[] = [
     const plan = new Plan(call, layout, x.shape, filter.shape);
     const { image, window, attributes } = plan.forward(layout.enter(x));
     // On the CPU, TensorFlow's kernel knows no dilations.
-    const y = call.onGpu
-      ? runOnBatch(call, 'Conv3D', [image, filter], attributes)
-      : runOnBatch(call, 'Conv3D', [image, dilateFilter(call, filter, window)], {
-          ...attributes,
-          dilations: [1, 1, 1, 1, 1],
-        });
+    const y = runUnlessEmpty(
+      call,
+      'Conv3D',
+      [image, call.onGpu ? filter : dilateFilter(call, filter, window)],
+      call.onGpu ? attributes : { ...attributes, dilations: [1, 1, 1, 1, 1] },
+      layout,
+      plan.positions(),
+      filter.shape[4]!,
+    );
     return call.result(layout.leave(y), dtype);
   }),
   custom(k.Conv3DBackpropInputV2, (call) => {
@@ -87,7 +90,15 @@ export function conv2d(
 ): CallOperand {
   const plan = new Plan(call, layout, x.shape, filter.shape, attrs);
   const { image, attributes } = plan.forward(layout.enter(x));
-  return runOnBatch(call, 'Conv2D', [image, filter], attributes);
+  return runUnlessEmpty(
+    call,
+    'Conv2D',
+    [image, filter],
+    attributes,
+    layout,
+    plan.positions(),
+    filter.shape[3]!,
+  );
 }
 
 /** What a convolution and its gradients have in common. */
@@ -119,12 +130,17 @@ class Plan {
     return { image, window, attributes };
   }
 
+  /** The number of results along each spatial axis; none or less where the window does not fit. */
+  positions(): number[] {
+    const first = this.layout.format.endsWith('C') ? 1 : 2;
+    return countPositions(this.shape.slice(first, first + this.layout.axes), this.window, this.padding);
+  }
+
   /** A transposed convolution may be given more than its output has room for; tfjs passes over the rest. */
   firstPositions(dy: CallOperand): CallOperand {
     const first = this.layout.format.endsWith('C') ? 1 : 2;
-    const sizes = this.shape.slice(first, first + this.layout.axes);
     const size = [...dy.shape];
-    countPositions(sizes, this.window, this.padding).forEach((count, axis) => {
+    this.positions().forEach((count, axis) => {
       size[first + axis] = Math.min(size[first + axis]!, count);
     });
     if (size.every((length, axis) => length === dy.shape[axis])) return dy;

@@ -2,7 +2,7 @@ import * as k from '@tensorflow/tfjs-core';
 import { DT } from '../../dtypes';
 import { type CallOperand, dtypeOf, type KernelCall, type Value } from './call';
 import { dilateFilter } from './dilated_filter';
-import { runOnBatch } from './empty_batch';
+import { runUnlessEmpty } from './empty_result';
 import { countPositions, explicitSame, type Padding, type Window } from './geometry';
 import { Layout, windowAttributes, windowOf } from './layout';
 import { type Attrs, custom, type KernelRow } from './table';
@@ -52,13 +52,18 @@ export function depthwiseConv2d(
     ...attrs,
     pad: padLastChannels(layout, attrs),
   });
-  if (call.onGpu && steps.window.dilations.some((dilation) => dilation > 1)) {
-    // TensorFlow's GPU kernel computes these wrongly.
-    const spread = dilateFilter(call, weights, steps.window);
-    const attributes = { ...steps.attributes, dilations: [1, 1, 1, 1] };
-    return steps.thin(runOnBatch(call, 'DepthwiseConv2dNative', [image, spread], attributes));
-  }
-  return steps.thin(runOnBatch(call, 'DepthwiseConv2dNative', [image, weights], steps.attributes));
+  // TensorFlow's GPU kernel computes these wrongly.
+  const isDilated = call.onGpu && steps.window.dilations.some((dilation) => dilation > 1);
+  const y = runUnlessEmpty(
+    call,
+    'DepthwiseConv2dNative',
+    [image, isDilated ? dilateFilter(call, weights, steps.window) : weights],
+    isDilated ? { ...steps.attributes, dilations: [1, 1, 1, 1] } : steps.attributes,
+    layout,
+    steps.positions,
+    filter.shape[2]! * filter.shape[3]!,
+  );
+  return steps.thin(y);
 }
 
 /** Padding side by side comes in the order of the caller's axes. */
@@ -78,7 +83,7 @@ class EvenSteps {
   /** How many results lie between the first and the last wanted one, these included. */
   private readonly extent: number[];
   /** How many there are. */
-  private readonly positions: number[];
+  readonly positions: number[];
 
   constructor(
     private readonly call: KernelCall,
@@ -105,7 +110,7 @@ class EvenSteps {
 
   /** The wanted ones out of all results. */
   thin(y: Value): CallOperand {
-    if (this.isEven) return y;
+    if (this.isEven || y.shape.includes(0)) return y;
     const { shape } = y;
     return this.call.run('StridedSlice', [y, ...this.slice(shape[0]!, shape[3]!)]);
   }

@@ -1,6 +1,7 @@
 import type { TensorInfo } from '@tensorflow/tfjs-core';
 import * as k from '@tensorflow/tfjs-core';
 import { DT } from '../../dtypes';
+import { TftrtError } from '../../errors';
 import type { Attributes } from '../op_attributes';
 import { type CallOperand, dtypeOf, type KernelCall, type Value } from './call';
 import { countPositions, type Padding, perAxis, type Window } from './geometry';
@@ -35,6 +36,7 @@ export const poolKernels: KernelRow[] = [
   custom(k.MaxPoolGrad, (call) => {
     const { dy, input } = call.inputs;
     const pool = new Pool(call, input, 2);
+    if (pool.isEmpty) return call.result(call.run('ZerosLike', [input]));
     const padded = pool.padLowest();
     const y = pool.isPadded ? call.run('MaxPool', [padded], pool.attributes) : call.inputs.output;
     return call.result(pool.cut(call.run('MaxPoolGrad', [padded, y, dy], pool.attributes)));
@@ -42,6 +44,7 @@ export const poolKernels: KernelRow[] = [
   custom(k.MaxPool3DGrad, (call) => {
     const { dy, input } = call.inputs;
     const pool = new Pool(call, input, 3);
+    if (pool.isEmpty) return call.result(call.run('ZerosLike', [input]));
     const padded = pool.padLowest();
     const y = call.run('MaxPool3D', [padded], pool.attributes);
     return call.result(pool.cut(call.run('MaxPool3DGrad', [padded, y, dy], pool.attributes)));
@@ -87,6 +90,8 @@ function averagePoolGradient(op: string, axes: 2 | 3): FunctionRow['run'] {
   return (call) => {
     const { dy, input } = call.inputs;
     const pool = new Pool(call, input, axes);
+    if (pool.isEmpty) return call.result(call.run('ZerosLike', [input]));
+    pool.requireGradients(dy);
     const shape = call.constant(pool.paddedShape());
     // With sides padded one by one, tfjs's gradient takes a cell of padding for a cell.
     const scaled = Array.isArray(call.attrs.pad) ? dy : pool.scaleToCells(dy);
@@ -141,11 +146,25 @@ class Pool {
   }
 
   emptyResult(): TensorInfo {
+    return this.call.write(new Float32Array(0), this.resultShape(), 'float32');
+  }
+
+  /** TensorFlow's kernel of the gradient reads as many numbers as there are results, whether or not they are there. */
+  requireGradients(dy: TensorInfo): void {
+    const shape = this.resultShape();
+    if (dy.shape.length === shape.length && dy.shape.every((size, axis) => size >= shape[axis]!)) return;
+    throw new TftrtError(
+      'TFTRT_INVALID_ARGUMENT',
+      `The gradient of a pooling must have the shape of its result, [${shape}]; got [${dy.shape}].`,
+    );
+  }
+
+  private resultShape(): number[] {
     const shape = [...this.x.shape];
     this.positions().forEach((count, axis) => {
       shape[this.layout.firstSpatialAxis + axis] = Math.max(count, 0);
     });
-    return this.call.write(new Float32Array(0), shape, 'float32');
+    return shape;
   }
 
   /** The number of results along each spatial axis. */

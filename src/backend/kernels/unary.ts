@@ -25,7 +25,7 @@ export const unaryKernels: KernelRow[] = [
   op(k.EluGrad, 'EluGrad', ['dy', 'y'], {}, TO_FLOAT),
   op(k.Erf, 'Erf', ['x'], {}, FLOATS),
   // In doubles: the GPU's float kernel misses tfjs's own tolerance at e^10.
-  op(k.Exp, 'Exp', ['x'], {}, { via: { int32: 'float64', bool: 'float64' }, result: 'float32' }),
+  op(k.Exp, 'Exp', ['x'], {}, { via: { int32: 'float64', bool: 'float64' }, result: 'computed' }),
   op(k.Expm1, 'Expm1', ['x'], {}, FLOATS),
   op(k.Floor, 'Floor', ['x'], {}, FLOATS),
   op(k.LeakyRelu, 'LeakyRelu', ['x'], { alpha: (attrs) => attrs.alpha }, TO_FLOAT),

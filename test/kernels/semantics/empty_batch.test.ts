@@ -2,8 +2,8 @@ import * as tf from '@tensorflow/tfjs-core';
 import { expect } from 'chai';
 import { onTftrt } from '../../support/tftrt';
 
-/** Shapes by tfjs's rules: oneDNN gives the result of an empty batch the shape of its input. */
-describe('an empty batch', () => {
+/** Shapes by tfjs's rules: oneDNN gives what is empty the shape of its input, with nothing written into it. */
+describe('an empty batch, and a window larger than the image', () => {
   onTftrt();
 
   const image = () => tf.zeros([0, 8, 8, 3]) as tf.Tensor4D;
@@ -52,6 +52,43 @@ describe('an empty batch', () => {
       [0, 8, 8, 5],
     ],
     ['maxPool', () => tf.maxPool(image(), 2, 2, 'same') as tf.Tensor, [0, 4, 4, 3]],
+    [
+      'conv2d, a large window',
+      () => tf.conv2d(tf.ones([1, 1, 9, 3]) as tf.Tensor4D, filter(), 1, 'valid'),
+      [1, 0, 7, 5],
+    ],
+    [
+      'conv1d, a large window',
+      () => tf.conv1d(tf.ones([1, 2, 1]) as tf.Tensor3D, tf.ones([3, 1, 1]) as tf.Tensor3D, 1, 'valid'),
+      [1, 0, 1],
+    ],
+    [
+      'depthwiseConv2d, a large window',
+      () =>
+        tf.depthwiseConv2d(
+          tf.ones([1, 6, 1, 2]) as tf.Tensor4D,
+          tf.ones([2, 2, 2, 3]) as tf.Tensor4D,
+          3,
+          'valid',
+        ),
+      [1, 2, 0, 6],
+    ],
+    [
+      'conv3d, a large window',
+      () =>
+        tf.conv3d(
+          tf.ones([1, 3, 3, 1, 2]) as tf.Tensor5D,
+          tf.ones([2, 2, 2, 2, 3]) as tf.Tensor5D,
+          1,
+          'valid',
+        ),
+      [1, 2, 2, 0, 3],
+    ],
+    [
+      'a gradient of maxPool, a large window',
+      () => tf.grad((x) => tf.sum(tf.maxPool(x as tf.Tensor4D, 2, 1, 'valid')))(tf.ones([1, 1, 3, 2])),
+      [1, 1, 3, 2],
+    ],
     [
       'a filter gradient',
       () => tf.grad((f) => tf.sum(tf.conv2d(image(), f as tf.Tensor4D, 1, 'same')))(filter() as tf.Tensor),

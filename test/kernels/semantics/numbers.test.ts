@@ -22,11 +22,11 @@ describe('meaning of kernels: numbers', () => {
     is(tf.div(a, b), [4], [-4, -4, 3, 3], 'int32');
     is(tf.mod(a, b), [4], [1, -1, -1, 1], 'int32');
   });
-  test('division of an integer by zero is an error', () => {
-    assert.throws(() => tf.div(tf.scalar(7, 'int32'), tf.scalar(0, 'int32')), {
-      code: 'TFTRT_INVALID_ARGUMENT',
-      message: /division by zero/,
-    });
+  test('division of an integer by zero is 0', () => {
+    const [a, b] = [tf.tensor1d([7, 8, 0], 'int32'), tf.tensor1d([0, 3, 0], 'int32')];
+    is(tf.div(a, b), [3], [0, 2, 0], 'int32');
+    is(tf.divNoNan(a, b), [3], [0, 2, 0], 'int32');
+    is(tf.floorDiv(a, tf.scalar(0, 'int32')), [3], [0, 0, 0], 'int32');
   });
   test('integers to negative powers', () => {
     const [a, b] = [tf.tensor1d([2, 1, -1, -1, -3], 'int32'), tf.tensor1d([-1, -3, -2, -3, 3], 'int32')];

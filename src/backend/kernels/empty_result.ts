@@ -1,0 +1,27 @@
+import { DT } from '../../dtypes';
+import type { Attributes, DTypeName } from '../op_attributes';
+import { type CallOperand, dtypeOf, type KernelCall, type Value } from './call';
+import type { Layout } from './layout';
+
+const NAMES: Readonly<Record<number, DTypeName>> = { [DT.DOUBLE]: 'float64', [DT.INT32]: 'int32' };
+
+/**
+ * Runs a convolution, unless nothing comes of it: an empty batch, or a window larger than the image. On the CPU, oneDNN would then
+ * give a result of the input's shape, of which it writes nothing. `positions`: the results along each spatial axis.
+ */
+export function runUnlessEmpty(
+  call: KernelCall,
+  op: string,
+  [x, filter]: readonly [CallOperand, CallOperand],
+  attributes: Attributes,
+  layout: Layout,
+  positions: readonly number[],
+  channels: number,
+): Value {
+  const batch = x.shape[0]!;
+  if (batch > 0 && positions.every((count) => count > 0)) return call.run(op, [x, filter], attributes);
+  const counts = positions.map((count) => Math.max(count, 0));
+  const shape = layout.format.endsWith('C') ? [batch, ...counts, channels] : [batch, channels, ...counts];
+  const zero = call.cast(call.scalar(0, 'float32'), NAMES[dtypeOf(x)] ?? 'float32');
+  return call.run('Fill', [call.constant(shape), zero]);
+}
