@@ -200,6 +200,32 @@ describe('processes', function () {
     }
   });
 
+  it('give the backend to one worker after another', async () => {
+    // The addon is unloaded with a worker unless it says otherwise; TensorFlow's threads still use its code.
+    const work = `
+      const tf = require('@tensorflow/tfjs');
+      require('tfjs-backend-tftrt');
+      tf.setBackend('tftrt').then(async () => {
+        const model = await tf.loadGraphModel(${MODEL.replaceAll('"', "'")});
+        for (let i = 0; i < 20; i++) model.predictAsync(tf.zeros([64, 16, 16, 3]));
+        tf.add(tf.ones([5e6]), 1).data();
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        require('node:worker_threads').parentPort.postMessage(1);
+      });`;
+    const ended = await runNode(`
+      const fs = require('node:fs');
+      const { Worker } = require('node:worker_threads');
+      (async () => {
+        for (let i = 0; i < 5; i++) {
+          const worker = new Worker(${JSON.stringify(work)}, { eval: true });
+          await new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject));
+          await worker.terminate();
+        }
+        console.log(fs.readFileSync('/proc/self/maps', 'utf8').includes('/tftrt.node'));
+      })();`);
+    expectSuccess(ended, 'true');
+  });
+
   it('wait for asynchronous work before they end', async () => {
     const ended = await runNode(`
       const tf = require('@tensorflow/tfjs');
