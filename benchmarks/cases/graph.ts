@@ -3,12 +3,23 @@ import type { GraphModel, Tensor } from '@tensorflow/tfjs';
 import { microseconds, milliseconds, sampleForATurn } from '../sampling';
 import { SIDES } from '../sides';
 import { medianAtMost, timesAsFast } from '../targets';
-import type { Case, Side } from '../types';
+import type { Case, Prepared, Side } from '../types';
 import { seededFloats, spread } from '../values';
 
 /** Loads the GraphModel in a folder, as user code does. */
 export function loadGraph(side: Side, folder: string): Promise<GraphModel> {
   return side.tf.loadGraphModel(`${pathToFileURL(folder).href}/model.json`);
+}
+
+/** Measures predict + dataSync + dispose, in ms, and gives the last values. */
+export function predictAndRead(model: { predict(x: Tensor): unknown }, x: Tensor): Prepared {
+  let last: ArrayLike<number> = [];
+  const run = () => {
+    const y = model.predict(x) as Tensor;
+    last = y.dataSync();
+    y.dispose();
+  };
+  return { warmUp: run, turn: () => sampleForATurn(milliseconds(run)), output: () => spread(last) };
 }
 
 function mobilenet(batch: number): Case {
@@ -22,13 +33,7 @@ function mobilenet(batch: number): Case {
     async prepare(side, models) {
       const model = await loadGraph(side, models.mobilenetGraphModel);
       const x = side.tf.tensor(seededFloats(batch * 224 * 224 * 3), [batch, 224, 224, 3]);
-      let last: ArrayLike<number> = [];
-      const run = () => {
-        const y = model.predict(x) as Tensor;
-        last = y.dataSync();
-        y.dispose();
-      };
-      return { warmUp: run, turn: () => sampleForATurn(milliseconds(run)), output: () => spread(last) };
+      return predictAndRead(model, x);
     },
   };
 }

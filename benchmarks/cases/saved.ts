@@ -1,9 +1,8 @@
-import type { Tensor } from '@tensorflow/tfjs';
-import { milliseconds, sampleForATurn } from '../sampling';
 import { SIDES } from '../sides';
 import { shareOfTime } from '../targets';
 import type { Case } from '../types';
-import { seededFloats, spread } from '../values';
+import { seededFloats } from '../values';
+import { predictAndRead } from './graph';
 
 const mobilenet: Case = {
   name: 'saved-mobilenet',
@@ -15,13 +14,7 @@ const mobilenet: Case = {
   async prepare(side, models) {
     const model = await side.loadSavedModel(models.mobilenetSavedModel);
     const x = side.tf.tensor(seededFloats(224 * 224 * 3), [1, 224, 224, 3]);
-    let last: ArrayLike<number> = [];
-    const run = () => {
-      const y = model.predict(x) as Tensor;
-      last = y.dataSync();
-      y.dispose();
-    };
-    return { warmUp: run, turn: () => sampleForATurn(milliseconds(run)), output: () => spread(last) };
+    return predictAndRead(model, x);
   },
 };
 
