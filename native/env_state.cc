@@ -1,5 +1,8 @@
 #include "env_state.h"
 
+#include "canonical_graph.h"
+#include "captured_graph.h"
+
 #include <new>
 
 #include "absl/strings/str_cat.h"
@@ -96,6 +99,20 @@ int32_t EnvState::AddTensor(HandlePtr handle) {
 int32_t EnvState::AddView(HandlePtr handle) { return tensors.Add({std::move(handle), 0}); }
 
 void EnvState::RemoveTensor(int32_t handle) { tensor_bytes -= tensors.Remove(handle).bytes; }
+
+napi_value EnvState::PublishAll(napi_env env, std::vector<HandlePtr> handles) {
+  size_t length = 0;
+  for (const HandlePtr& handle : handles) length += 3 + TensorOf(handle.get()).dims();
+  void* data;
+  napi_value buffer, array;
+  Check(env, napi_create_arraybuffer(env, length * sizeof(int32_t), &data, &buffer));
+  Check(env, napi_create_typedarray(env, napi_int32_array, length, buffer, 0, &array));
+  size_t position = 0;
+  for (HandlePtr& handle : handles) {
+    position = Publish(std::move(handle), static_cast<int32_t*>(data), position, length);
+  }
+  return array;
+}
 
 size_t EnvState::Publish(HandlePtr handle, int32_t* out, size_t position, size_t capacity) {
   const tensorflow::Tensor& tensor = TensorOf(handle.get());

@@ -23,6 +23,9 @@
 
 namespace tftrt {
 
+struct CanonicalGraph;
+class CapturedGraph;
+
 // An eager op with its attributes, made once and executed many times.
 struct PreparedOp {
   // TensorFlow's operation for inputs of certain dtypes, ready but for its inputs: setting one up anew, with
@@ -80,6 +83,8 @@ class EnvState {
   // Puts the handle into the table and writes [handle, dtype, rank, dims...] at `position`; returns the next
   // position.
   size_t Publish(HandlePtr handle, int32_t* out, size_t position, size_t capacity);
+  // As Publish, for all of them into an Int32Array of their own.
+  napi_value PublishAll(napi_env env, std::vector<HandlePtr> handles);
   int32_t AddTensor(HandlePtr handle);
   // As AddTensor, for a tensor that shares the memory of another one and so does not count for
   // `tensor_bytes`.
@@ -100,6 +105,8 @@ class EnvState {
   SlotTable<TensorSlot> tensors{"tensor"};
   SlotTable<std::shared_ptr<Program>> programs{"program"};
   SlotTable<std::shared_ptr<Callable>> callables{"callable"};
+  SlotTable<std::shared_ptr<CanonicalGraph>> graphs{"graph"};
+  SlotTable<std::shared_ptr<CapturedGraph>> captured_graphs{"CUDA graph"};
   std::deque<PreparedOp> ops;
   int64_t tensor_bytes = 0;
 

@@ -5,6 +5,7 @@
 #include "boundary.h"
 #include "cpu_graph.h"
 #include "error.h"
+#include "frozen_graph.h"
 #include "graph_checks.h"
 #include "tensorflow/cc/saved_model/reader.h"
 #include "tensorflow/core/framework/node_def_util.h"
@@ -20,6 +21,8 @@ namespace {
 tf::SessionOptions MakeSessionOptions(const tf::ConfigProto& config) {
   tf::SessionOptions options;
   options.config = config;
+  // All sessions of a process must describe its GPUs alike.
+  *options.config.mutable_gpu_options() = Runtime::Get().config().gpu_options();
   return options;
 }
 
@@ -64,11 +67,36 @@ std::shared_ptr<Program> Program::FromSavedModel(const std::string& directory,
   RequireVariables(directory, meta_graph.graph_def());
   if (Runtime::Get().gpu() == nullptr) PrepareForCpu(meta_graph.mutable_graph_def());
   program->RememberNodes(meta_graph.graph_def());
-  ThrowIfError(tf::LoadMetagraphIntoSession(MakeSessionOptions(config), meta_graph, &program->session_),
-               context);
+  // Readers of the variables are added to the graph when it is frozen.
+  tf::SessionOptions options = MakeSessionOptions(config);
+  options.config.mutable_experimental()->set_disable_optimize_for_static_graph(true);
+  ThrowIfError(tf::LoadMetagraphIntoSession(options, meta_graph, &program->session_), context);
   ThrowIfError(tf::RestoreSession(tf::RunOptions(), meta_graph, directory, &program->session_), context);
   program->signatures_ = meta_graph.signature_def();
+  program->directory_ = directory;
+  program->tags_ = tag_set;
   return program;
+}
+
+std::shared_ptr<Program> Program::FromPreparedGraph(tf::GraphDef graph,
+                                                    const std::vector<std::string>& initializers) {
+  std::shared_ptr<Program> program(new Program());
+  program->RememberNodes(graph);
+  tf::ConfigProto config = Runtime::Get().config();
+  config.mutable_graph_options()->mutable_rewrite_options()->set_disable_meta_optimizer(true);
+  tf::Session* session = nullptr;
+  ThrowIfError(tf::NewSession(MakeSessionOptions(config), &session), "making a session");
+  program->session_.reset(session);
+  ThrowIfError(session->Create(std::move(graph)), "loading the graph");
+  if (!initializers.empty()) program->RunTargets(initializers);
+  return program;
+}
+
+tf::GraphDef Program::Frozen(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches) {
+  tf::MetaGraphDef meta_graph;
+  ThrowIfError(tf::ReadMetaGraphDefFromSavedModel(directory_, tags_, &meta_graph),
+               absl::StrCat("reading the SavedModel ", directory_));
+  return Freeze(session_.get(), meta_graph.graph_def(), feeds, fetches);
 }
 
 Program::~Program() {
@@ -140,6 +168,13 @@ Callable::Callable(std::shared_ptr<Program> program, tf::CallableOptions options
 }
 
 Callable::~Callable() { program_->session()->ReleaseCallable(handle_).IgnoreError(); }
+
+std::vector<tf::Tensor> Callable::RunOnArena(const std::vector<tf::Tensor>& inputs,
+                                             tf::RunMetadata* metadata) {
+  std::vector<tf::Tensor> outputs;
+  ThrowIfError(program_->session()->RunCallable(handle_, inputs, &outputs, metadata), "running the graph");
+  return outputs;
+}
 
 std::vector<HandlePtr> Callable::Run(Runtime& runtime, const std::vector<tf::TensorHandle*>& inputs) {
   std::vector<tf::Tensor> feeds;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "runtime.h"
@@ -24,7 +25,13 @@ class Program {
   static std::shared_ptr<Program> FromSavedModel(const std::string& directory,
                                                  const std::vector<std::string>& tags,
                                                  const tensorflow::ConfigProto& config);
+  // A session that keeps `graph` as it is, and in which these nodes have run.
+  static std::shared_ptr<Program> FromPreparedGraph(tensorflow::GraphDef graph,
+                                                    const std::vector<std::string>& initializers);
   ~Program();
+
+  // The graph of a SavedModel with its variables as constants, see frozen_graph.h.
+  tensorflow::GraphDef Frozen(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches);
 
   tensorflow::Session* session() { return session_.get(); }
   // The dtype of the tensor `name` ("node:index"); throws TFTRT_NOT_FOUND when the graph has no such tensor.
@@ -40,6 +47,9 @@ class Program {
 
   std::unique_ptr<tensorflow::Session> session_;
   google::protobuf::Map<std::string, tensorflow::SignatureDef> signatures_;
+  // Where a SavedModel came from.
+  std::string directory_;
+  std::unordered_set<std::string> tags_;
   std::unordered_map<std::string, tensorflow::NodeDef> nodes_;  // without the values of constants
   std::unique_ptr<tensorflow::FunctionLibraryDefinition> functions_;
 };
@@ -54,6 +64,9 @@ class Callable {
   // that JavaScript has (float32, int32, bool, string, complex64): where the graph has a wider or narrower
   // one, values are cast on the way in and out (see boundary.h).
   std::vector<HandlePtr> Run(Runtime& runtime, const std::vector<tensorflow::TensorHandle*>& inputs);
+  // Runs a callable that feeds and fetches on the arena; tells how TensorFlow partitioned the graph, if asked.
+  std::vector<tensorflow::Tensor> RunOnArena(const std::vector<tensorflow::Tensor>& inputs,
+                                             tensorflow::RunMetadata* metadata);
 
  private:
   std::shared_ptr<Program> program_;

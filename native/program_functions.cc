@@ -1,6 +1,7 @@
 #include "program_functions.h"
 
 #include "absl/strings/str_cat.h"
+#include "model_arguments.h"
 #include "napi_helpers.h"
 #include "tensorflow/cc/saved_model/reader.h"
 #include "weights.h"
@@ -17,75 +18,13 @@ tf::ConfigProto ParseConfig(const std::string& json) {
   return config;
 }
 
-// Makes a program or callable on another thread and puts it into a table afterwards.
-template <typename T>
-class MakeJob : public Job {
- public:
-  MakeJob(SlotTable<std::shared_ptr<T>>& table, std::function<std::shared_ptr<T>()> make)
-      : table_(table), make_(std::move(make)) {}
-  void Work() override { made_ = make_(); }
-  napi_value Finish(napi_env env) override { return ToJs(env, table_.Add(std::move(made_))); }
-
- private:
-  SlotTable<std::shared_ptr<T>>& table_;
-  std::function<std::shared_ptr<T>()> make_;
-  std::shared_ptr<T> made_;
-};
-
-template <typename T>
-std::unique_ptr<MakeJob<T>> NewMakeJob(SlotTable<std::shared_ptr<T>>& table,
-                                       std::function<std::shared_ptr<T>()> make) {
-  return std::make_unique<MakeJob<T>>(table, std::move(make));
-}
-
-// Runs the job here and now, or starts it on another thread and returns its promise.
-Napi::Value RunJob(const Napi::CallbackInfo& info, EnvState& state, bool async, std::unique_ptr<Job> job) {
-  if (async) return Napi::Value(info.Env(), state.Start(info.Env(), std::move(job)));
-  job->Work();
-  return Napi::Value(info.Env(), job->Finish(info.Env()));
-}
-
-std::vector<std::string> ToStrings(const Napi::Array& array) {
-  std::vector<std::string> strings;
-  for (uint32_t i = 0; i < array.Length(); ++i) strings.push_back(array.Get(i).As<Napi::String>());
-  return strings;
-}
-
-// The values stay JavaScript's: they must live, unchanged, until the weight is used.
-Weight ToWeight(int32_t dtype, const Napi::Array& shape, const Napi::Value& values) {
-  Weight weight;
-  weight.dtype = static_cast<tf::DataType>(dtype);
-  for (uint32_t i = 0; i < shape.Length(); ++i)
-    weight.shape.push_back(shape.Get(i).As<Napi::Number>().Int64Value());
-  if (weight.dtype == tf::DT_STRING) {
-    const Napi::Array strings = values.As<Napi::Array>();
-    for (uint32_t i = 0; i < strings.Length(); ++i) {
-      const Napi::Uint8Array bytes = strings.Get(i).As<Napi::Uint8Array>();
-      weight.strings.emplace_back(reinterpret_cast<const char*>(bytes.Data()), bytes.ByteLength());
-    }
-  } else {
-    const TypedArray array = GetTypedArray(values.Env(), values);
-    weight.data = array.data;
-    weight.bytes = array.byte_length;
-  }
-  return weight;
-}
-
 // Arguments: async, GraphDef in JSON, ConfigProto in JSON, then four arrays of equal length that describe the
 // weights: names, dtypes, shapes (arrays of numbers), values (a typed array, or an array of Uint8Arrays for
 // strings).
 Napi::Value CreateProgram(EnvState& state, const Napi::CallbackInfo& info) {
   state.runtime();
   const tf::ConfigProto config = ParseConfig(info[2].As<Napi::String>());
-  const std::vector<std::string> names = ToStrings(info[3].As<Napi::Array>());
-  const Napi::Array dtypes = info[4].As<Napi::Array>();
-  const Napi::Array shapes = info[5].As<Napi::Array>();
-  const Napi::Array values = info[6].As<Napi::Array>();
-  auto weights = std::make_shared<std::unordered_map<std::string, Weight>>();
-  for (uint32_t i = 0; i < names.size(); ++i) {
-    (*weights)[names[i]] =
-        ToWeight(dtypes.Get(i).As<Napi::Number>(), shapes.Get(i).As<Napi::Array>(), values.Get(i));
-  }
+  const auto weights = ToWeights(info, 3);
   auto job =
       NewMakeJob<Program>(state.programs, [json = info[1].As<Napi::String>().Utf8Value(), config, weights] {
         tf::GraphDef graph;
@@ -94,7 +33,7 @@ Napi::Value CreateProgram(EnvState& state, const Napi::CallbackInfo& info) {
         return Program::FromGraph(std::move(graph), config);
       });
   const bool async = info[0].As<Napi::Boolean>();
-  if (async) job->Keep(info.Env(), values);
+  if (async) job->Keep(info.Env(), info[6]);
   return RunJob(info, state, async, std::move(job));
 }
 
@@ -209,20 +148,7 @@ class RunCallableJob : public Job {
     callable_.reset();
   }
 
-  // An Int32Array of [handle, dtype, rank, dims...] for each output.
-  napi_value Finish(napi_env env) override {
-    size_t length = 0;
-    for (const HandlePtr& output : outputs_) length += 3 + TensorOf(output.get()).dims();
-    void* data;
-    napi_value buffer, array;
-    Check(env, napi_create_arraybuffer(env, length * sizeof(int32_t), &data, &buffer));
-    Check(env, napi_create_typedarray(env, napi_int32_array, length, buffer, 0, &array));
-    size_t position = 0;
-    for (HandlePtr& output : outputs_) {
-      position = state_.Publish(std::move(output), static_cast<int32_t*>(data), position, length);
-    }
-    return array;
-  }
+  napi_value Finish(napi_env env) override { return state_.PublishAll(env, std::move(outputs_)); }
 
  private:
   EnvState& state_;

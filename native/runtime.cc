@@ -18,6 +18,7 @@
 #include "tensorflow/core/framework/device_base.h"
 #include "tsl/platform/cpu_info.h"
 #include "tsl/platform/tensor_float_32_utils.h"
+#include "xla/stream_executor/stream.h"
 
 namespace tftrt {
 
@@ -31,6 +32,12 @@ Runtime* runtime = nullptr;
 
 absl::Status FromTF(TF_Status* status) {
   return absl::Status(static_cast<absl::StatusCode>(TF_GetCode(status)), TF_Message(status));
+}
+
+CUstream StreamOf(tf::Device* device) {
+  if (device == nullptr) return nullptr;
+  return static_cast<CUstream>(
+      device->tensorflow_accelerator_device_info()->stream->platform_specific_handle().stream);
 }
 
 std::string TrimPrintedStatus(const absl::Status& status) { return std::string(status.message()); }
@@ -59,11 +66,12 @@ const tf::Tensor& TensorOf(tf::TensorHandle* handle) {
   return *tensor;
 }
 
-Runtime& Runtime::Start(const std::string& config_json, bool allow_tf32) {
+Runtime& Runtime::Start(const std::string& config_json, bool allow_tf32, const MemoryLimits& limits) {
   std::lock_guard<std::mutex> lock(runtime_mutex);
   if (runtime == nullptr) {
-    runtime = new Runtime(config_json, allow_tf32);
-  } else if (runtime->config_json_ != config_json || runtime->allow_tf32_ != allow_tf32) {
+    runtime = new Runtime(config_json, allow_tf32, limits);
+  } else if (runtime->config_json_ != config_json || runtime->allow_tf32_ != allow_tf32 ||
+             runtime->limits_ != limits) {
     throw Error("TFTRT_ALREADY_CONFIGURED",
                 absl::StrCat("TensorFlow's devices were already made with the configuration ",
                              runtime->config_json_, "; they cannot be made again with ", config_json,
@@ -78,13 +86,14 @@ Runtime& Runtime::Get() {
   return *runtime;
 }
 
-Runtime::Runtime(const std::string& config_json, bool allow_tf32)
-    : config_json_(config_json), allow_tf32_(allow_tf32) {
+Runtime::Runtime(const std::string& config_json, bool allow_tf32, const MemoryLimits& limits)
+    : config_json_(config_json), allow_tf32_(allow_tf32), limits_(limits) {
   tsl::enable_tensor_float_32_execution(allow_tf32);
   // RunCallable then returns once the GPU's work is enqueued, and reads are ordered by the stream. Read by
   // DirectSession when a session is made, so it is set before the first one.
   setenv("TF_SYNC_ON_FINISH", "false", /*overwrite=*/0);
   ParseJson(config_json, &config_, "the configuration");
+  const bool has_arena = LimitMemory(limits, &config_);
 
   std::unique_ptr<TF_Status, void (*)(TF_Status*)> status(TF_NewStatus(), TF_DeleteStatus);
   std::unique_ptr<TFE_ContextOptions, void (*)(TFE_ContextOptions*)> options(TFE_NewContextOptions(),
@@ -100,17 +109,24 @@ Runtime::Runtime(const std::string& config_json, bool allow_tf32)
 
   tf::Device* cpu = eager_context_->HostCPU();
   device_name_ = cpu->name();
-  for (tf::Device* device : devices()) {
-    if (device->device_type() == "GPU") {
+  for (tf::Device* device : eager_context_->local_device_mgr()->ListDevices()) {
+    if (device->device_type() != "GPU") continue;
+    if (gpu_ == nullptr) {
       gpu_ = device;
       device_name_ = device->name();
-      break;
+    } else if (has_arena && arena_ == nullptr) {
+      arena_ = device;
     }
   }
+  platform_device_id_ = std::atoi(config_.gpu_options().visible_device_list().c_str());
+  compute_stream_ = StreamOf(gpu_);
+  arena_stream_ = StreamOf(arena_);
 }
 
 std::vector<tf::Device*> Runtime::devices() const {
-  return eager_context_->local_device_mgr()->ListDevices();
+  std::vector<tf::Device*> devices = eager_context_->local_device_mgr()->ListDevices();
+  devices.erase(std::remove(devices.begin(), devices.end(), arena_), devices.end());
+  return devices;
 }
 
 tf::thread::ThreadPool* Runtime::async_threads() {
@@ -178,6 +194,10 @@ tf::Tensor Runtime::Allocate(tf::DataType dtype, const tf::TensorShape& shape) {
   // The context's device was made with the process's GPU options; this is the same allocator that
   // GPUProcessState::GetGPUAllocator(TfDeviceId(0)) returns once that device exists.
   return AllocateFrom(gpu_->GetAllocator(tf::AllocatorAttributes()), dtype, shape);
+}
+
+tf::Tensor Runtime::AllocateInArena(tf::DataType dtype, const tf::TensorShape& shape) {
+  return AllocateFrom(arena_->GetAllocator(tf::AllocatorAttributes()), dtype, shape);
 }
 
 tf::Tensor Runtime::AllocateStaging(tf::DataType dtype, const tf::TensorShape& shape) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "cuda_driver.h"
+#include "device_memory.h"
 #include "tensorflow/core/common_runtime/device.h"
 #include "tensorflow/core/common_runtime/eager/context.h"
 #include "tensorflow/core/common_runtime/eager/tensor_handle.h"
@@ -28,7 +30,7 @@ class Runtime {
   // operands of float32 matrix products and convolutions to TF32. Starting again with the same arguments does
   // nothing; with others it throws TFTRT_ALREADY_CONFIGURED, because TensorFlow's devices are made once per
   // process.
-  static Runtime& Start(const std::string& config_json, bool allow_tf32);
+  static Runtime& Start(const std::string& config_json, bool allow_tf32, const MemoryLimits& limits);
   // The started runtime; throws TFTRT_NOT_STARTED before Start.
   static Runtime& Get();
 
@@ -37,6 +39,13 @@ class Runtime {
   // The first GPU, or null where the CPU computes.
   tensorflow::Device* gpu() { return gpu_; }
   const std::string& device_name() const { return device_name_; }
+  // The device that CUDA graphs are captured on, on the same GPU as gpu(); null where nothing is captured.
+  tensorflow::Device* arena() { return arena_; }
+  int platform_device_id() const { return platform_device_id_; }
+  // The streams on which TensorFlow enqueues the devices' work.
+  CUstream compute_stream() const { return compute_stream_; }
+  CUstream arena_stream() const { return arena_stream_; }
+  // Without the arena, which is nothing to place ops on.
   std::vector<tensorflow::Device*> devices() const;
   // Threads for asynchronous runs, loads and reads.
   tensorflow::thread::ThreadPool* async_threads();
@@ -50,6 +59,7 @@ class Runtime {
   bool OnDevice(tensorflow::DataType dtype) const;
   // A tensor in the device allocator's memory, or in host memory where OnDevice is false.
   tensorflow::Tensor Allocate(tensorflow::DataType dtype, const tensorflow::TensorShape& shape);
+  tensorflow::Tensor AllocateInArena(tensorflow::DataType dtype, const tensorflow::TensorShape& shape);
   // A host tensor that copies to and from the device run fast from: pinned where there is a GPU.
   tensorflow::Tensor AllocateStaging(tensorflow::DataType dtype, const tensorflow::TensorShape& shape);
 
@@ -74,13 +84,18 @@ class Runtime {
   void Drain();
 
  private:
-  Runtime(const std::string& config_json, bool allow_tf32);
+  Runtime(const std::string& config_json, bool allow_tf32, const MemoryLimits& limits);
 
   const std::string config_json_;
   const bool allow_tf32_;
+  const MemoryLimits limits_;
   tensorflow::ConfigProto config_;
   tensorflow::EagerContext* eager_context_ = nullptr;
   tensorflow::Device* gpu_ = nullptr;
+  tensorflow::Device* arena_ = nullptr;
+  int platform_device_id_ = 0;
+  CUstream compute_stream_ = nullptr;
+  CUstream arena_stream_ = nullptr;
   std::string device_name_;
   std::unique_ptr<tensorflow::thread::ThreadPool> async_threads_;
   // Apart from the above, whose threads wait for these.

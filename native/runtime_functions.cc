@@ -13,13 +13,17 @@ namespace tf = tensorflow;
 
 namespace {
 
-// Arguments: ConfigProto in JSON, command buffer (Int32Array), error class (constructor of (code, message)).
+// Arguments: ConfigProto in JSON, whether float32 may be TF32, command buffer (Int32Array), error class
+// (constructor of (code, message)), limit of the GPU's memory and the arena's part of it in bytes, 0 for none.
 // Returns TensorFlow's version.
 Napi::Value Start(EnvState& state, const Napi::CallbackInfo& info) {
   if (!info[3].IsFunction())
     throw Error("TFTRT_INVALID_ARGUMENT", "start: the error class must be a constructor");
   state.SetErrorClass(info[3].As<Napi::Function>());
-  state.set_runtime(&Runtime::Start(info[0].As<Napi::String>(), info[1].As<Napi::Boolean>()));
+  MemoryLimits limits;
+  if (info[4].IsNumber()) limits.limit_bytes = info[4].As<Napi::Number>().Int64Value();
+  if (info[5].IsNumber()) limits.arena_bytes = info[5].As<Napi::Number>().Int64Value();
+  state.set_runtime(&Runtime::Start(info[0].As<Napi::String>(), info[1].As<Napi::Boolean>(), limits));
   state.AttachCommands(info[2].As<Napi::Int32Array>());
   return Napi::String::New(info.Env(), TF_Version());
 }
@@ -28,6 +32,12 @@ Napi::Value Start(EnvState& state, const Napi::CallbackInfo& info) {
 Napi::Value AttachCommands(EnvState& state, const Napi::CallbackInfo& info) {
   state.AttachCommands(info[0].As<Napi::Int32Array>());
   return info.Env().Undefined();
+}
+
+// The device for programs that are to be captured; empty where nothing is.
+Napi::Value ArenaName(EnvState& state, const Napi::CallbackInfo& info) {
+  tf::Device* arena = state.runtime().arena();
+  return Napi::String::New(info.Env(), arena == nullptr ? "" : arena->name());
 }
 
 // [{name, type, memoryLimitBytes, description}] of TensorFlow's devices.
@@ -78,6 +88,8 @@ Napi::Value Stats(EnvState& state, const Napi::CallbackInfo& info) {
   object.Set("tensorBytes", static_cast<double>(state.tensor_bytes));
   object.Set("programs", static_cast<double>(state.programs.size()));
   object.Set("callables", static_cast<double>(state.callables.size()));
+  object.Set("graphs", static_cast<double>(state.graphs.size()));
+  object.Set("capturedGraphs", static_cast<double>(state.captured_graphs.size()));
   object.Set("preparedOps", static_cast<double>(state.ops.size()));
   if (tf::Device* gpu = state.runtime().gpu()) {
     const std::optional<tf::AllocatorStats> stats = gpu->GetAllocator(tf::AllocatorAttributes())->GetStats();
@@ -86,6 +98,10 @@ Napi::Value Stats(EnvState& state, const Napi::CallbackInfo& info) {
       object.Set("devicePeakBytes", static_cast<double>(stats->peak_bytes_in_use));
       if (stats->bytes_limit) object.Set("deviceLimitBytes", static_cast<double>(*stats->bytes_limit));
     }
+  }
+  if (tf::Device* arena = state.runtime().arena()) {
+    const std::optional<tf::AllocatorStats> stats = arena->GetAllocator(tf::AllocatorAttributes())->GetStats();
+    if (stats) object.Set("graphArenaBytesInUse", static_cast<double>(stats->bytes_in_use));
   }
   return object;
 }
@@ -97,6 +113,7 @@ void RegisterRuntimeFunctions(napi_env env, napi_value exports) {
   Export<Guarded<AttachCommands>>(env, exports, "attachCommands");
   Export<Guarded<Devices>>(env, exports, "devices");
   Export<Guarded<DeviceName>>(env, exports, "deviceName");
+  Export<Guarded<ArenaName>>(env, exports, "arenaName");
   Export<Guarded<OnDevice>>(env, exports, "onDevice");
   Export<Guarded<Finish>>(env, exports, "finish");
   Export<Guarded<OneDnnEnabled>>(env, exports, "oneDnnEnabled");

@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import { TftrtError } from './errors';
 import type { NativeRuntime } from './native';
+import type { Precision } from './tensorrt/options';
 
 /** What `configure` takes. All of it concerns the whole process, and is fixed once the backend was used. */
 export interface Configuration {
@@ -10,15 +11,32 @@ export interface Configuration {
    * is an error, never a silent run on the CPU.
    */
   device?: string;
-  /** Share of a GPU's memory that TensorFlow's allocator may take, above 0 and at most 1. */
+  /**
+   * Share of a GPU's memory that TensorFlow's allocator may take, above 0 and at most 1. TensorRT's engines and their scratch
+   * come out of it; CUDA's own libraries (about 1 GiB) do not.
+   */
   perProcessGpuMemoryFraction?: number;
+  /** The same in bytes; wins over the fraction. */
+  memoryLimitBytes?: number;
+  /**
+   * The part of that memory in which CUDA graphs are recorded, taken as one piece when the first one is. Default 1 GiB; 0 for
+   * no CUDA graphs.
+   */
+  graphArenaBytes?: number;
   /** Start small and let the allocator grow, instead of taking its share at the start. Default true. */
   allowGrowth?: boolean;
   /**
    * How a GPU computes float32 matrix products and convolutions: `FP32` (the default) exactly, `TF32` faster, with operands
-   * rounded to 10 bits of mantissa.
+   * rounded to 10 bits of mantissa. It is also what `build` builds engines for by default; `FP16` and `INT8` concern engines
+   * only, and TensorFlow itself computes as with `FP32`.
    */
-  precision?: 'FP32' | 'TF32';
+  precision?: Precision;
+  /** Defaults of `build`, see there. */
+  maxWorkspaceSizeBytes?: number;
+  minimumSegmentSize?: number;
+  maximumCachedEngines?: number;
+  /** The engine cache's size on the disk. Default 20 GiB. */
+  engineCacheBytes?: number;
   /** Threads that one op may use. Default: as many as the machine has cores. */
   intraOpParallelismThreads?: number;
 }
@@ -26,10 +44,32 @@ export interface Configuration {
 const KNOWN: ReadonlySet<string> = new Set<keyof Configuration>([
   'device',
   'perProcessGpuMemoryFraction',
+  'memoryLimitBytes',
+  'graphArenaBytes',
+  'maxWorkspaceSizeBytes',
+  'minimumSegmentSize',
+  'maximumCachedEngines',
+  'engineCacheBytes',
   'allowGrowth',
   'precision',
   'intraOpParallelismThreads',
 ]);
+
+/** What recording CUDA graphs takes by default. */
+export const DEFAULT_ARENA_BYTES = 2 ** 30;
+
+const PRECISIONS: readonly Precision[] = ['FP32', 'TF32', 'FP16', 'INT8'];
+
+/** Options that are whole numbers, and the least that each may be. */
+const WHOLE_NUMBERS = [
+  ['intraOpParallelismThreads', 1],
+  ['memoryLimitBytes', 1],
+  ['graphArenaBytes', 0],
+  ['maxWorkspaceSizeBytes', 0],
+  ['minimumSegmentSize', 3],
+  ['maximumCachedEngines', 1],
+  ['engineCacheBytes', 0],
+] as const;
 
 let chosen: Configuration = {};
 let started: NativeRuntime | undefined;
@@ -51,21 +91,22 @@ export function configure(configuration: Configuration): void {
       throw invalid(`configure has no option '${key}'`, `one of ${[...KNOWN].join(', ')}`);
     }
   }
-  const {
-    device,
-    precision,
-    perProcessGpuMemoryFraction: fraction,
-    intraOpParallelismThreads: threads,
-  } = configuration;
+  const { device, precision, perProcessGpuMemoryFraction: fraction } = configuration;
   if (device !== undefined) parseDevice(device, 'configure({device})');
-  if (precision !== undefined && precision !== 'FP32' && precision !== 'TF32') {
-    throw invalid(`precision is '${precision}'`, "'FP32' or 'TF32'");
+  if (precision !== undefined && !PRECISIONS.includes(precision)) {
+    throw invalid(`precision is '${precision}'`, PRECISIONS.map((name) => `'${name}'`).join(', '));
   }
   if (fraction !== undefined && !(fraction > 0 && fraction <= 1)) {
     throw invalid(`perProcessGpuMemoryFraction is ${fraction}`, 'a number above 0 and at most 1');
   }
-  if (threads !== undefined && !(Number.isInteger(threads) && threads > 0)) {
-    throw invalid(`intraOpParallelismThreads is ${threads}`, 'a whole number above 0');
+  for (const [name, least] of WHOLE_NUMBERS) {
+    const value = configuration[name];
+    if (value !== undefined && !(Number.isInteger(value) && value >= least)) {
+      throw invalid(
+        `${name} is ${value}`,
+        least === 1 ? 'a whole number above 0' : `a whole number, ${least} or above`,
+      );
+    }
   }
   chosen = { ...chosen, ...configuration };
 }

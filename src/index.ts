@@ -3,10 +3,14 @@ import { registerTftrt } from './backend/register';
 import { registerFileRouter } from './io/file_router';
 import { hookGraphModel, registerGraphModelFlag } from './models/graph_model/hook';
 
+export { build } from './build';
 export { type Configuration, configure } from './config';
 export { TftrtError } from './errors';
 export { type DeviceInfo, devices, type Stats, stats } from './info';
 export { loadSavedModel, type SavedModel, type SavedModelOptions } from './models/saved_model';
+export { clearEngineCache, engineCacheDir } from './tensorrt/engine_cache';
+export type { BuildOptions, BuildProgress, Precision, Profile, ShapeRange } from './tensorrt/options';
+export type { ConversionReport, EngineReport, NativeReport, ProfileReport } from './tensorrt/report';
 
 registerTftrt();
 registerGraphModelFlag();

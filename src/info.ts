@@ -1,6 +1,8 @@
 import { fallbackCounts } from './backend/kernels/fallback';
 import { type DeviceInfo, type NativeStats, nativeRuntime } from './native';
 
+import { tierCounts } from './program/tiers';
+
 export type { DeviceInfo };
 
 /** Figures of this thread, for monitoring and tests. */
@@ -10,6 +12,8 @@ export interface Stats extends NativeStats {
   readonly device: string;
   /** Small operands (axes, paddings) that are kept for the next call that needs them; not in `tensors`. */
   readonly constants: number;
+  /** Runs of models by what served them; `outsideProfiles`: by TensorFlow, because no engine is for their shapes. */
+  readonly tiers: Readonly<typeof tierCounts>;
   /** Kernel calls that TensorFlow could not compute, by kernel: @tensorflow/tfjs-backend-cpu did. */
   readonly fallbacks: Readonly<Record<string, number>>;
 }
@@ -29,6 +33,7 @@ export function stats(): Stats {
     ...native,
     tensors: native.tensors - runtime.keptConstants,
     constants: runtime.keptConstants,
+    tiers: { ...tierCounts },
     fallbacks: fallbackCounts(),
   };
 }

@@ -1,8 +1,15 @@
-import { type Configuration, currentConfiguration, freezeConfiguration, toConfigProto } from './config';
+import {
+  type Configuration,
+  currentConfiguration,
+  DEFAULT_ARENA_BYTES,
+  freezeConfiguration,
+  toConfigProto,
+} from './config';
 import { DT } from './dtypes';
 import { TftrtError } from './errors';
 import { type LibraryLoader, loadTensorFlow } from './setup/load_tensorflow';
 import { addonFile } from './setup/paths';
+import type { BuildRequest, BuiltEngines } from './tensorrt/build_request';
 
 /** Integer name of a native object. 0 is none. */
 export type Handle = number;
@@ -12,10 +19,19 @@ export type Handle = number;
  * "commands", numbers travel through the shared Int32Array. Functions throw TftrtError.
  */
 export interface NativeAddon {
-  start(configProto: string, allowTf32: boolean, commands: Int32Array, errorClass: unknown): string;
+  start(
+    configProto: string,
+    allowTf32: boolean,
+    commands: Int32Array,
+    errorClass: unknown,
+    memoryLimitBytes: number,
+    graphArenaBytes: number,
+  ): string;
   attachCommands(commands: Int32Array): void;
   devices(): DeviceInfo[];
   deviceName(): string;
+  /** The device that CUDA graphs are captured on; empty where nothing is. */
+  arenaName(): string;
   onDevice(dtype: number): boolean;
   /** Whether TensorFlow's CPU graphs use oneDNN's kernels. */
   oneDnnEnabled(): boolean;
@@ -70,6 +86,36 @@ export interface NativeAddon {
   runCallable(callable: Handle, inputs: number): number;
   /** As `runCallable`, on another thread; resolves to [handle, dtype, rank, dims…] of each output. */
   runCallableAsync(callable: Handle, inputs: number): Promise<Int32Array>;
+
+  /** A graph with weights, cut down to the fetches: native/canonical_graph.h. */
+  createGraph(async: true, ...graph: GraphArguments): Promise<Handle>;
+  /** The same of a SavedModel's program, with its variables as constants. */
+  freezeProgram(async: true, program: Handle, feeds: string[], fetches: string[]): Promise<Handle>;
+  describeGraph(graph: Handle): GraphDescription;
+  writeGraph(graph: Handle, file: string): Promise<void>;
+  releaseGraph(graph: Handle): void;
+  /** A program of the graph on the arena. */
+  createArenaProgram(graph: Handle): Promise<Handle>;
+  /** A program of what `buildEngines` left in a folder. */
+  loadEngineProgram(
+    directory: string,
+    engines: string[],
+    initializers: string[],
+    onArena: boolean,
+  ): Promise<Handle>;
+  /** Takes tensorflow.CallableOptions in JSON; commands: handles of sample inputs. Throws TFTRT_NOT_CAPTURED. */
+  captureGraph(program: Handle, options: string, inputs: number): Promise<Handle>;
+  releaseCapturedGraph(graph: Handle): void;
+  /** As `runCallable`; where `commands` has a 0, the input's values are in the array. */
+  runCapturedGraph(graph: Handle, inputs: number, arrays: Array<ArrayBufferView | undefined>): number;
+  runCapturedGraphAsync(
+    graph: Handle,
+    inputs: number,
+    arrays: Array<ArrayBufferView | undefined>,
+  ): Promise<Int32Array>;
+  /** Builds TensorRT engines, for minutes, on this thread: see src/tensorrt/build_child.ts. */
+  buildEngines(request: EngineRequest, onStage: (stage: string) => void): BuiltEngines;
+  tensorRtVersions(): { linked: string; loaded: string };
 }
 
 /** GraphDef in JSON, ConfigProto in JSON, then the weights' names, dtypes, shapes and values. */
@@ -81,6 +127,37 @@ export type ProgramArguments = [
   weightShapes: number[][],
   weightValues: Array<ArrayBufferView | Uint8Array[]>,
 ];
+
+/** GraphDef in JSON, then the weights, feeds with their dtypes, fetches, and nodes to run once. */
+export type GraphArguments = [
+  graphDef: string,
+  weightNames: string[],
+  weightDTypes: number[],
+  weightShapes: number[][],
+  weightValues: Array<ArrayBufferView | Uint8Array[]>,
+  feeds: string[],
+  feedDTypes: number[],
+  fetches: string[],
+  initializers: string[],
+];
+
+export interface GraphDescription {
+  /** Nodes. */
+  readonly feeds: string[];
+  /** Tensors, `node:index`. */
+  readonly fetches: string[];
+  readonly initializers: string[];
+  readonly fingerprint: string;
+}
+
+/** What `buildEngines` is asked for: the request of src/tensorrt/build_request.ts, with tensors. */
+export interface EngineRequest
+  extends Omit<BuildRequest, 'samples' | 'calibration' | 'device' | 'precision'> {
+  readonly precision: 'FP32' | 'FP16' | 'INT8';
+  readonly directory: string;
+  readonly samples: Handle[][];
+  readonly calibration: Handle[][];
+}
 
 export interface DeviceInfo {
   /** TensorFlow's full name, `/job:localhost/replica:0/task:0/device:CPU:0` for one. */
@@ -97,10 +174,13 @@ export interface NativeStats {
   readonly tensorBytes: number;
   readonly programs: number;
   readonly callables: number;
+  readonly graphs: number;
+  readonly capturedGraphs: number;
   readonly preparedOps: number;
   readonly deviceBytesInUse?: number;
   readonly devicePeakBytes?: number;
   readonly deviceLimitBytes?: number;
+  readonly graphArenaBytesInUse?: number;
 }
 
 /** The loaded addon, started with the process's configuration, and the buffer through which it is called. */
@@ -115,10 +195,12 @@ export class NativeRuntime {
   /** Where computations run, in TensorFlow's terms. */
   readonly deviceName: string;
   readonly onGpu: boolean;
+  /** The device of CUDA graphs; empty where there are none. */
+  readonly arenaName: string;
 
   constructor(
     readonly addon: NativeAddon,
-    configuration: Configuration,
+    readonly configuration: Configuration,
   ) {
     this.configProto = toConfigProto(configuration);
     this.tensorFlowVersion = addon.start(
@@ -126,9 +208,12 @@ export class NativeRuntime {
       configuration.precision === 'TF32',
       this.commands,
       TftrtError,
+      configuration.memoryLimitBytes ?? 0,
+      configuration.graphArenaBytes ?? DEFAULT_ARENA_BYTES,
     );
     this.deviceName = addon.deviceName();
     this.onGpu = addon.onDevice(DT.FLOAT);
+    this.arenaName = addon.arenaName();
   }
 
   /** Makes room for a call with so many inputs and outputs. A tensor has at most 254 dimensions in TensorFlow. */

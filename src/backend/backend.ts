@@ -4,6 +4,7 @@ import {
   type DataType,
   engine,
   KernelBackend,
+  type Tensor,
   type TensorInfo,
   util,
 } from '@tensorflow/tfjs-core';
@@ -184,6 +185,19 @@ export class TftrtBackend extends KernelBackend {
     data.values = null;
   }
 
+  /**
+   * float32 values that are on the host only and were not fed before: a CUDA graph takes them without a tensor on the device
+   * in between. Not to be changed.
+   */
+  valuesToFeed({ dataId }: TensorInfo): Float32Array | undefined {
+    const data = this.data(dataId);
+    if (data.fed || data.handle !== 0 || !(data.values instanceof Float32Array) || data.dtype !== 'float32') {
+      return undefined;
+    }
+    data.fed = true;
+    return data.values;
+  }
+
   /** Host values of a tensor without a copy: not to be changed. */
   hostValues(info: TensorInfo): BackendValues {
     const data = this.data(info.dataId);
@@ -259,6 +273,11 @@ export class TftrtBackend extends KernelBackend {
   alias(info: TensorInfo, shape: number[]): TensorInfo {
     this.incRef(info.dataId);
     return { dataId: info.dataId, shape, dtype: info.dtype };
+  }
+
+  /** A tfjs tensor of data that somebody else owns too. */
+  borrow(info: TensorInfo): Tensor {
+    return engine().makeTensorFromTensorInfo(this.alias(info, info.shape), this);
   }
 
   /** Drops a kernel's intermediate result. */

@@ -14,6 +14,8 @@ export class TensorData {
   /** The same memory under the shape of an alias (`reshape` shares the data id); 0 where none was asked for yet. */
   view: Handle = 0;
   viewShape: number[] = [];
+  /** Whether its host values went into a CUDA graph once: whoever is fed again gets a place on the device. */
+  fed = false;
   /** False once it was disposed of or moved to another backend. */
   live = true;
 

@@ -14,6 +14,7 @@ import { nativeRuntime } from '../native';
 import { fullTensorName } from '../program/graph_def';
 import { Program } from '../program/program';
 import { planRequest, toTensors } from '../program/requests';
+import type { Buildable } from '../tensorrt/build';
 import { parseSignatures, type SavedModelSignature, type SignatureEndpoint } from './signature';
 
 export interface SavedModelOptions {
@@ -139,6 +140,29 @@ export class SavedModel implements InferenceModel {
   dispose(): void {
     this.disposed = true;
     this.program.dispose();
+  }
+
+  /** @internal What `build` needs of the model. */
+  async buildable(): Promise<Buildable> {
+    if (this.disposed) throw disposedModel(this.directory);
+    return {
+      label: this.directory,
+      backend: tftrtBackend(),
+      program: this.program,
+      bind: (inputs, outputs) => {
+        const names =
+          outputs === undefined
+            ? this.signature.outputs.map(({ tensor }) => tensor)
+            : this.tensorNames(outputs);
+        return { request: planRequest(this.feeds(), names), inputs: this.bind(inputs) };
+      },
+      declaredInputs: () =>
+        this.signature.inputs.map(({ name, dtype, shape }) => ({
+          name,
+          dtype: dtype as DataType,
+          shape: shape ?? [-1, -1],
+        })),
+    };
   }
 
   private run(inputs: Inputs, outputs: string[]): Tensor[] {

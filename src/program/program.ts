@@ -5,6 +5,8 @@ import { disposedModel, TftrtError } from '../errors';
 import type { Handle, NativeRuntime, ProgramArguments } from '../native';
 import { fullTensorName, type GraphDef } from './graph_def';
 import type { Request } from './requests';
+import { CallableRunner, type Runner } from './runner';
+import { type TierSource, Tiers } from './tiers';
 
 /** A constant's values, for a Const node of the graph with the same name that has none. */
 export interface Weight {
@@ -13,6 +15,13 @@ export interface Weight {
   readonly dtype: number;
   readonly shape: number[];
   readonly values: ArrayBufferView | Uint8Array[];
+}
+
+/** A model's graph with its weights, and nodes to run once, such as those that fill hash tables. */
+export interface GraphSource {
+  readonly graph: GraphDef;
+  readonly weights: Weight[];
+  readonly initializers: string[];
 }
 
 /** What an endpoint's values are narrowed from on the host, and so are not fetched to the device. */
@@ -24,6 +33,7 @@ const NARROWED_ON_HOST: ReadonlySet<number> = new Set([DT.INT64, DT.UINT32, DT.U
  */
 export class Program {
   private readonly callables = new Map<string, Handle>();
+  private upper: Tiers | undefined;
   private disposed = false;
 
   private constructor(
@@ -31,30 +41,26 @@ export class Program {
     private readonly handle: Handle,
     /** Says in errors which model it is. */
     readonly label: string,
+    /** The graph for what is built from it. */
+    private readonly source: (feeds: string[], fetches: string[]) => Promise<Handle>,
   ) {}
 
-  /** Makes the session on this thread. `initializers`: nodes to run once, such as those that fill hash tables. */
-  static fromGraph(
-    runtime: NativeRuntime,
-    label: string,
-    graph: GraphDef,
-    weights: Weight[],
-    initializers: string[],
-  ): Program {
+  /** Makes the session on this thread. `source` is asked again when engines or CUDA graphs are made of the model. */
+  static fromGraph(runtime: NativeRuntime, label: string, source: () => GraphSource): Program {
+    const { graph, weights, initializers } = source();
     const handle = runtime.addon.createProgram(false, ...programArguments(runtime, graph, weights));
-    return new Program(runtime, handle, label).initialize(initializers);
+    return new Program(runtime, handle, label, graphOf(runtime, handle, source)).initialize(initializers);
   }
 
   /** As `fromGraph`, off the event loop. The weights' values must not change until then. */
   static async fromGraphAsync(
     runtime: NativeRuntime,
     label: string,
-    graph: GraphDef,
-    weights: Weight[],
-    initializers: string[],
+    source: () => GraphSource,
   ): Promise<Program> {
+    const { graph, weights, initializers } = source();
     const handle = await runtime.addon.createProgram(true, ...programArguments(runtime, graph, weights));
-    return new Program(runtime, handle, label).initialize(initializers);
+    return new Program(runtime, handle, label, graphOf(runtime, handle, source)).initialize(initializers);
   }
 
   /** Loads a SavedModel off the event loop. */
@@ -65,7 +71,9 @@ export class Program {
       tags,
       JSON.stringify(sessionConfig(runtime, false)),
     );
-    return new Program(runtime, handle, directory);
+    return new Program(runtime, handle, directory, (feeds, fetches) =>
+      runtime.addon.freezeProgram(true, handle, feeds, fetches),
+    );
   }
 
   /** The signatures of a SavedModel: tensorflow.SignatureDef in JSON by name. */
@@ -83,14 +91,46 @@ export class Program {
   run(backend: TftrtBackend, { feeds, fetches }: Request, inputs: readonly TensorInfo[]): TensorInfo[] {
     this.requireLive();
     if (fetches.length === 0) return [];
+    const key = callableKey(feeds, fetches);
+    const runner = this.runtime.onGpu
+      ? this.tiers(backend).runnerFor(key, feeds, fetches, inputs)
+      : undefined;
+    if (runner !== undefined) {
+      try {
+        return runner.run(backend, inputs);
+      } catch (error) {
+        this.tiers(backend).retire(runner, error);
+      }
+    }
     try {
-      const callable = this.callable(feeds, fetches);
+      const callable = this.callable(key, feeds, fetches);
       const handles = inputs.map((input) => backend.handle(input));
       this.passInputs(handles, fetches.length);
       return backend.outputs(this.runtime.addon.runCallable(callable, handles.length));
     } catch (error) {
       throw this.named(error);
     }
+  }
+
+  /** What serves above this program's own callables. */
+  tiers(backend: TftrtBackend): Tiers {
+    this.upper ??= new Tiers(backend, this.tierSource());
+    return this.upper;
+  }
+
+  /** What engines and CUDA graphs are made from. */
+  tierSource(): TierSource {
+    return {
+      label: this.label,
+      graph: (feeds, fetches) => this.source([...feeds], [...fetches]),
+      base: (feeds, fetches) => this.base(feeds, fetches),
+    };
+  }
+
+  /** This program's own way to run these feeds and fetches. */
+  base(feeds: string[], fetches: string[]): Runner {
+    const callable = this.callable(callableKey(feeds, fetches), feeds, fetches);
+    return new CallableRunner('tensorflow', callable, fetches.length);
   }
 
   /** As `run`, off the event loop: compiling, uploading, running. The inputs may be disposed of meanwhile. */
@@ -101,11 +141,22 @@ export class Program {
   ): Promise<TensorInfo[]> {
     this.requireLive();
     if (fetches.length === 0) return [];
+    const key = callableKey(feeds, fetches);
+    const runner = this.runtime.onGpu
+      ? this.tiers(backend).runnerFor(key, feeds, fetches, inputs)
+      : undefined;
     // Take part in the ownership of the inputs until the native run holds them.
     for (const input of inputs) backend.incRef(input.dataId);
     let outputs: Promise<Int32Array>;
     try {
-      const callable = await this.callableAsync(feeds, fetches);
+      if (runner !== undefined) {
+        try {
+          return await runner.runAsync(backend, inputs);
+        } catch (error) {
+          this.tiers(backend).retire(runner, error);
+        }
+      }
+      const callable = await this.callableAsync(key, feeds, fetches);
       for (const input of inputs) await backend.uploadAsync(input);
       this.requireLive();
       const handles = inputs.map((input) => backend.handle(input));
@@ -126,6 +177,7 @@ export class Program {
   dispose(): void {
     if (this.disposed) return;
     this.disposed = true;
+    this.upper?.dispose();
     for (const callable of this.callables.values()) this.runtime.addon.releaseCallable(callable);
     this.callables.clear();
     this.runtime.addon.releaseProgram(this.handle);
@@ -147,9 +199,8 @@ export class Program {
     for (let i = 0; i < handles.length; i++) commands[i] = handles[i]!;
   }
 
-  private callable(feeds: string[], fetches: string[]): Handle {
+  private callable(key: string, feeds: string[], fetches: string[]): Handle {
     this.requireLive();
-    const key = callableKey(feeds, fetches);
     let callable = this.callables.get(key);
     if (callable === undefined) {
       callable = this.runtime.addon.createCallable(false, this.handle, this.callableOptions(feeds, fetches));
@@ -158,9 +209,8 @@ export class Program {
     return callable;
   }
 
-  private async callableAsync(feeds: string[], fetches: string[]): Promise<Handle> {
+  private async callableAsync(key: string, feeds: string[], fetches: string[]): Promise<Handle> {
     this.requireLive();
-    const key = callableKey(feeds, fetches);
     const known = this.callables.get(key);
     if (known !== undefined) return known;
     const made = await this.runtime.addon.createCallable(
@@ -177,25 +227,9 @@ export class Program {
     return made;
   }
 
-  /** tensorflow.CallableOptions in JSON: what lives on the device is fed and fetched there. */
   private callableOptions(feeds: string[], fetches: string[]): string {
-    const { addon, deviceName, onGpu } = this.runtime;
-    const feed = feeds.map(fullTensorName);
-    const fetch = fetches.map(fullTensorName);
-    const onDevice = (name: string) => addon.onDevice(this.tensorType(name));
-    const devices = (names: string[]) => Object.fromEntries(names.map((name) => [name, deviceName]));
-    return JSON.stringify({
-      feed,
-      fetch,
-      ...(onGpu
-        ? {
-            feedDevices: devices(feed.filter(onDevice)),
-            fetchDevices: devices(
-              fetch.filter((name) => onDevice(name) && !NARROWED_ON_HOST.has(this.tensorType(name))),
-            ),
-          }
-        : {}),
-    });
+    this.requireLive();
+    return placedOptions(this.runtime, this.handle, feeds, fetches);
   }
 
   /** TensorFlow's errors tell the node; this adds the model. */
@@ -209,19 +243,66 @@ export class Program {
   }
 }
 
-function callableKey(feeds: string[], fetches: string[]): string {
+/** Names a set of feeds and fetches. */
+export function callableKey(feeds: string[], fetches: string[]): string {
   return `${feeds.join('\n')}\n\n${fetches.join('\n')}`;
 }
 
-function programArguments(runtime: NativeRuntime, graph: GraphDef, weights: Weight[]): ProgramArguments {
+/** tensorflow.CallableOptions in JSON: what lives on the device is fed and fetched there. */
+export function placedOptions(
+  { addon, deviceName, onGpu }: NativeRuntime,
+  program: Handle,
+  feeds: readonly string[],
+  fetches: readonly string[],
+): string {
+  const feed = feeds.map(fullTensorName);
+  const fetch = fetches.map(fullTensorName);
+  const dtypeOf = (name: string) => addon.programTensorType(program, name);
+  const devices = (names: string[]) => Object.fromEntries(names.map((name) => [name, deviceName]));
+  return JSON.stringify({
+    feed,
+    fetch,
+    ...(onGpu
+      ? {
+          feedDevices: devices(feed.filter((name) => addon.onDevice(dtypeOf(name)))),
+          fetchDevices: devices(
+            fetch.filter((name) => addon.onDevice(dtypeOf(name)) && !NARROWED_ON_HOST.has(dtypeOf(name))),
+          ),
+        }
+      : {}),
+  });
+}
+
+/** Makes a canonical graph of a source, with the dtypes that the program has. */
+function graphOf(runtime: NativeRuntime, program: Handle, source: () => GraphSource) {
+  return (feeds: string[], fetches: string[]): Promise<Handle> => {
+    const { graph, weights, initializers } = source();
+    const dtypes = feeds.map((name) => runtime.addon.programTensorType(program, name));
+    return runtime.addon.createGraph(
+      true,
+      JSON.stringify(graph),
+      ...weightArguments(weights),
+      feeds,
+      dtypes,
+      fetches,
+      initializers,
+    );
+  };
+}
+
+function weightArguments(
+  weights: Weight[],
+): [string[], number[], number[][], Array<ArrayBufferView | Uint8Array[]>] {
   return [
-    JSON.stringify(graph),
-    JSON.stringify(sessionConfig(runtime, true)),
     weights.map(({ name }) => name),
     weights.map(({ dtype }) => dtype),
     weights.map(({ shape }) => shape),
     weights.map(({ values }) => values),
   ];
+}
+
+function programArguments(runtime: NativeRuntime, graph: GraphDef, weights: Weight[]): ProgramArguments {
+  return [JSON.stringify(graph), JSON.stringify(sessionConfig(runtime, true)), ...weightArguments(weights)];
 }
 
 /**

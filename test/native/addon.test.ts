@@ -316,7 +316,7 @@ describe('the addon', () => {
 
     it('starts once, with one configuration', async () => {
       const error = await errorOf(() =>
-        addon.start('{"intraOpParallelismThreads":1}', false, commands(), TftrtError),
+        addon.start('{"intraOpParallelismThreads":1}', false, commands(), TftrtError, 0, 0),
       );
       expect(error.code).to.equal('TFTRT_ALREADY_CONFIGURED');
       expect(error.message).to.include('intraOpParallelismThreads');

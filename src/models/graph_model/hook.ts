@@ -1,7 +1,7 @@
 import { env, getBackend, Tensor } from '@tensorflow/tfjs-core';
 import { tftrtBackend } from '../../backend/active';
 import { BACKEND_NAME } from '../../backend/kernels/table';
-import { disposedModel } from '../../errors';
+import { disposedModel, TftrtError } from '../../errors';
 import { labelOf } from './label';
 import { GraphModelPlan } from './plan';
 import { opsForJavaScript } from './support';
@@ -50,6 +50,18 @@ export function hookGraphModel(prototype: object): void {
     else plans.set(this, 'disposed');
     dispose.call(this as never);
   } as GraphModelPrototype['dispose'];
+}
+
+/** The plan of a model that the hook runs. Throws where only JavaScript can run it. */
+export function planToBuild(model: GraphModelInternals): GraphModelPlan {
+  const known = plans.get(model) ?? makePlan(model);
+  if (known === 'disposed') throw disposedModel(labelOf(model));
+  if (known instanceof GraphModelPlan) return known;
+  throw new TftrtError(
+    'TFTRT_NOT_A_GRAPH',
+    `The model ${labelOf(model)} cannot be built: it runs op by op in TensorFlow.js's own executor, because it is not loaded, ` +
+      `has ops of tf.registerOp, or the flag ${GRAPH_MODEL_FLAG} is off.`,
+  );
 }
 
 function planOf(model: GraphModelInternals, inputs: ModelInputs): GraphModelPlan | undefined {

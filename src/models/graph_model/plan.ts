@@ -3,8 +3,9 @@ import type { TftrtBackend } from '../../backend/backend';
 import { toTFDataType } from '../../dtypes';
 import { disposedModel, TftrtError } from '../../errors';
 import { parseTensorName } from '../../program/graph_def';
-import { Program, type Weight } from '../../program/program';
+import { type GraphSource, Program, type Weight } from '../../program/program';
 import { planRequest, type Request, toTensors } from '../../program/requests';
+import type { Buildable } from '../../tensorrt/build';
 import { normalizeInputs } from './inputs';
 import { labelOf } from './label';
 import { rewriteGraph } from './rewrite';
@@ -34,7 +35,7 @@ export class GraphModelPlan {
   execute(inputs: ModelInputs, outputs?: string | string[]): Tensor | Tensor[] {
     this.requireLive();
     const { request, inputs: tensors } = this.prepare(inputs, outputs);
-    this.program ??= Program.fromGraph(...this.source());
+    this.program ??= Program.fromGraph(this.backend.runtime, this.label(), () => this.source());
     const results = this.program.run(this.backend, request, tensors);
     return single(toTensors(this.backend, request, tensors, results));
   }
@@ -54,6 +55,19 @@ export class GraphModelPlan {
     }
   }
 
+  /** What `build` needs of the model. */
+  async buildable(): Promise<Buildable> {
+    this.requireLive();
+    return {
+      label: this.label(),
+      backend: this.backend,
+      program: this.program ?? (await this.programAsync()),
+      bind: (inputs, outputs) => this.prepare(inputs, outputs),
+      declaredInputs: () =>
+        this.model.inputs.map(({ name, shape, dtype }) => ({ name, shape: shape ?? [], dtype })),
+    };
+  }
+
   dispose(): void {
     this.disposed = true;
     this.program?.dispose();
@@ -61,7 +75,8 @@ export class GraphModelPlan {
   }
 
   private async programAsync(): Promise<Program> {
-    this.pending ??= Program.fromGraphAsync(...this.source()).finally(() => {
+    const { runtime } = this.backend;
+    this.pending ??= Program.fromGraphAsync(runtime, this.label(), () => this.source()).finally(() => {
       this.pending = undefined;
     });
     const made = await this.pending;
@@ -73,12 +88,12 @@ export class GraphModelPlan {
     return this.program;
   }
 
-  /** The arguments of Program.fromGraph. */
-  private source(): Parameters<typeof Program.fromGraph> {
+  /** What Program.fromGraph takes. */
+  private source(): GraphSource {
     const { graph, initializers } = mergeInitializer(this.model);
     const { runtime } = this.backend;
     const rewritten = rewriteGraph(graph, { onGpu: runtime.onGpu, oneDnn: runtime.addon.oneDnnEnabled() });
-    return [runtime, this.label(), rewritten, this.weights(), initializers];
+    return { graph: rewritten, weights: this.weights(), initializers };
   }
 
   private weights(): Weight[] {

@@ -1,4 +1,4 @@
-import type { io, NamedTensorMap, Tensor } from '@tensorflow/tfjs-core';
+import type { DataType, io, NamedTensorMap, Tensor } from '@tensorflow/tfjs-core';
 import type { AttrValue, GraphDef } from '../../program/graph_def';
 
 /** An entry of a converted model's signature; tables and other resources have a `resourceId`. */
@@ -45,6 +45,7 @@ export type ModelInputs = Tensor | Tensor[] | NamedTensorMap;
 /** The parts of tfjs-converter's GraphModel that the hook uses; most are private in its types. */
 export interface GraphModelInternals {
   readonly modelUrl: unknown;
+  readonly inputs: ReadonlyArray<{ name: string; shape?: number[]; dtype: DataType }>;
   readonly artifacts?: io.ModelArtifacts & {
     modelTopology: GraphDef;
     modelInitializer?: GraphDef;

@@ -1,0 +1,77 @@
+#include "capturable.h"
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tensorflow/core/framework/types.pb.h"
+
+namespace tftrt {
+
+namespace tf = tensorflow;
+
+namespace {
+
+// Ops whose GPU kernels read and write device memory on their stream and do nothing else.
+const std::unordered_set<std::string>& StreamOps() {
+  static const auto* ops = new std::unordered_set<std::string>{
+      // clang-format off
+      "TRTEngineOp",
+      "Conv2D", "DepthwiseConv2dNative", "BiasAdd", "MatMul", "_FusedConv2D", "_FusedMatMul",
+      "FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3", "_FusedBatchNormEx",
+      "MaxPool", "AvgPool", "Relu", "Relu6", "Elu", "Selu", "LeakyRelu", "Sigmoid", "Tanh", "Softplus",
+      "Softsign", "Softmax", "LogSoftmax",
+      "Add", "AddV2", "Sub", "Mul", "MulNoNan", "RealDiv", "DivNoNan", "Maximum", "Minimum", "Pow",
+      "SquaredDifference", "Sqrt", "Rsqrt", "Square", "Exp", "Expm1", "Log", "Log1p", "Neg", "Abs", "Sign",
+      "Erf", "Erfc", "Reciprocal", "Inv", "Floor", "Ceil", "Round", "Rint", "Sin", "Cos", "Tan", "IsNan",
+      "Greater", "GreaterEqual", "Less", "LessEqual", "Equal", "NotEqual", "LogicalAnd", "LogicalOr",
+      "LogicalNot", "Select", "SelectV2", "ClipByValue",
+      "Mean", "Sum", "Max", "Min", "Prod",
+      "Pad", "PadV2", "MirrorPad", "ConcatV2", "AddN", "Reshape", "Squeeze", "ExpandDims", "Identity",
+      "Snapshot", "StopGradient", "PreventGradient", "Transpose", "StridedSlice", "Slice", "Tile", "Cast",
+      "ResizeBilinear", "ResizeNearestNeighbor", "DepthToSpace", "SpaceToDepth", "ZerosLike", "OnesLike",
+      // clang-format on
+  };
+  return *ops;
+}
+
+// Computed on the host, from shapes and constants only: the same in every run.
+const std::unordered_set<std::string>& HostOps() {
+  static const auto* ops = new std::unordered_set<std::string>{
+      "Const", "_HostConst", "Shape", "ShapeN", "Rank", "Size", "NoOp", "_Arg", "_Retval", "_DeviceArg",
+      "_DeviceRetval"};
+  return *ops;
+}
+
+// Kernels of ops with more inputs copy the list of pointers from the host.
+constexpr int kMostInputsInline = 8;
+
+// Whether the op also has a kernel that computes int32 values on the host.
+bool MayRunOnHost(const tf::NodeDef& node) {
+  const auto type = node.attr().find("T");
+  return type != node.attr().end() && type->second.type() == tf::DT_INT32;
+}
+
+}  // namespace
+
+std::string ReasonNotToCapture(const google::protobuf::RepeatedPtrField<tf::GraphDef>& partitions,
+                               const std::string& device) {
+  for (const tf::GraphDef& partition : partitions) {
+    for (const tf::NodeDef& node : partition.node()) {
+      if (HostOps().count(node.op()) > 0) continue;
+      const std::string what = absl::StrCat("the op ", node.op());
+      if (node.device() != device) return absl::StrCat(what, " runs on the CPU");
+      if (MayRunOnHost(node) && (node.op() == "Pack" || node.op() == "StridedSlice" || node.op() == "Fill")) continue;
+      if (StreamOps().count(node.op()) == 0)
+        return absl::StrCat(what, " may wait for the GPU, copy from the host or change its shape");
+      int inputs = 0;
+      for (const std::string& input : node.input()) inputs += !absl::StartsWith(input, "^");
+      if (inputs > kMostInputsInline + (node.op() == "ConcatV2" ? 1 : 0))
+        return absl::StrCat(what, " has ", inputs, " inputs, whose list is copied from the host");
+    }
+  }
+  return "";
+}
+
+}  // namespace tftrt

@@ -1,0 +1,220 @@
+#include "captured_graph.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "capturable.h"
+#include "error.h"
+
+namespace tftrt {
+
+namespace tf = tensorflow;
+
+namespace {
+
+Error NotCaptured(const std::string& reason) {
+  return Error("TFTRT_NOT_CAPTURED", absl::StrCat("the graph cannot run as a CUDA graph: ", reason));
+}
+
+// Only one graph is recorded at a time: its memory is what it alone takes from the arena.
+std::mutex arena_mutex;
+
+CUdeviceptr Address(const tf::Tensor& tensor) { return reinterpret_cast<CUdeviceptr>(tensor.data()); }
+
+}  // namespace
+
+// Blocks of the arena that are taken so that nobody else gets them.
+class CapturedGraph::Plugs {
+ public:
+  explicit Plugs(tf::Allocator* allocator) : allocator_(allocator) {}
+  ~Plugs() { Release(); }
+
+  // Takes one block; false where there is none of that size.
+  bool Take(size_t bytes) {
+    tf::AllocationAttributes attributes;
+    attributes.retry_on_failure = false;
+    void* block = allocator_->AllocateRaw(tf::Allocator::kAllocatorAlignment, bytes, attributes);
+    if (block == nullptr) return false;
+    blocks_.push_back(block);
+    return true;
+  }
+  // Takes all that is free.
+  void TakeAll(size_t largest) {
+    constexpr size_t kSmallest = 256;  // the allocator's own granularity
+    for (size_t bytes = largest; bytes >= kSmallest;) {
+      if (!Take(bytes)) bytes = bytes / 2 / kSmallest * kSmallest;
+    }
+  }
+  void Release() {
+    for (void* block : blocks_) allocator_->DeallocateRaw(block);
+    blocks_.clear();
+  }
+
+ private:
+  tf::Allocator* const allocator_;
+  std::vector<void*> blocks_;
+};
+
+CapturedGraph::CapturedGraph(Runtime& runtime, std::shared_ptr<Program> program,
+                             const tf::CallableOptions& options, const std::vector<HandlePtr>& samples)
+    : runtime_(runtime), program_(std::move(program)) {
+  if (runtime_.arena() == nullptr) throw NotCaptured("there is no memory for it (graphArenaBytes is 0)");
+  std::lock_guard<std::mutex> lock(arena_mutex);
+  const CudaContext context(runtime_.platform_device_id());
+  for (const HandlePtr& sample : samples) {
+    if (sample->dtype != tf::DT_FLOAT || !runtime_.IsOnDevice(sample.get()))
+      throw NotCaptured("an input is not float32");
+    const tf::Tensor& tensor = TensorOf(sample.get());
+    inputs_.push_back(runtime_.AllocateInArena(tf::DT_FLOAT, tensor.shape()));
+    if (tensor.TotalBytes() == 0) throw NotCaptured("an input is empty");
+  }
+  // From here on the samples may be given to others.
+  for (size_t i = 0; i < samples.size(); ++i) {
+    CheckCuda(Cuda().MemcpyDtoDAsync(Address(inputs_[i]), Address(TensorOf(samples[i].get())),
+                                     inputs_[i].TotalBytes(), runtime_.compute_stream()),
+              "copying an input");
+  }
+  CheckCuda(Cuda().StreamSynchronize(runtime_.compute_stream()), "waiting for an input");
+  RequireCapturable(options);
+  callable_ = std::make_unique<Callable>(program_, options);
+  Measure();
+  Record();
+  Instantiate();
+}
+
+CapturedGraph::~CapturedGraph() {
+  try {
+    const CudaContext context(runtime_.platform_device_id());
+    // Replays in flight use the memory that goes back now.
+    Cuda().StreamSynchronize(runtime_.compute_stream());
+    for (Staging& staging : staging_) {
+      if (staging.copied != nullptr) Cuda().EventDestroy(staging.copied);
+    }
+    if (executable_ != nullptr) Cuda().GraphExecDestroy(executable_);
+    if (graph_ != nullptr) Cuda().GraphDestroy(graph_);
+  } catch (const Error&) {
+    // The driver is gone, and the memory with it.
+  }
+  // The next to be recorded must not get memory of a recording that is still going on.
+  std::lock_guard<std::mutex> lock(arena_mutex);
+  scratch_.reset();
+  inputs_.clear();
+  outputs_.clear();
+}
+
+// Looks at the graph that TensorFlow runs, after its own optimisations and placement.
+void CapturedGraph::RequireCapturable(const tf::CallableOptions& options) {
+  tf::CallableOptions inspecting = options;
+  inspecting.mutable_run_options()->set_output_partition_graphs(true);
+  Callable callable(program_, inspecting);
+  tf::RunMetadata metadata;
+  const std::vector<tf::Tensor> outputs = callable.RunOnArena(inputs_, &metadata);
+  const std::string reason = ReasonNotToCapture(metadata.partition_graphs(), runtime_.arena()->name());
+  if (!reason.empty()) throw NotCaptured(reason);
+  for (const tf::Tensor& output : outputs) {
+    if (output.dtype() != tf::DT_FLOAT) throw NotCaptured("an output is not float32");
+  }
+}
+
+// Runs as ever, for TensorFlow to choose its algorithms and for us to see what the run takes.
+void CapturedGraph::Measure() {
+  tf::Allocator* allocator = runtime_.arena()->GetAllocator(tf::AllocatorAttributes());
+  outputs_ = callable_->RunOnArena(inputs_, nullptr);
+  outputs_.clear();
+  ThrowIfError(runtime_.arena()->Sync(), "warming up");
+  const int64_t before = allocator->GetStats()->bytes_in_use;
+  if (!allocator->ClearStats()) throw NotCaptured("the arena's allocator keeps no figures");
+  outputs_ = callable_->RunOnArena(inputs_, nullptr);
+  scratch_bytes_ = allocator->GetStats()->peak_bytes_in_use - before;
+  outputs_.clear();
+  ThrowIfError(runtime_.arena()->Sync(), "warming up");
+}
+
+void CapturedGraph::Record() {
+  tf::Allocator* allocator = runtime_.arena()->GetAllocator(tf::AllocatorAttributes());
+  const size_t largest = allocator->GetStats()->bytes_limit.value_or(int64_t{1} << 40);
+  // The run gets one block, a little larger than what it took before, and all else is taken meanwhile.
+  const size_t room = static_cast<size_t>(scratch_bytes_) * 5 / 4 + (1 << 20);
+  Plugs block(allocator), others(allocator);
+  if (!block.Take(room)) {
+    throw NotCaptured(absl::StrCat("it needs ", room, " bytes of the arena in one piece, which has not that much "
+                                   "left: raise graphArenaBytes"));
+  }
+  others.TakeAll(largest);
+  block.Release();
+
+  const CUstream stream = runtime_.arena_stream();
+  CheckCuda(Cuda().StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED), "beginning a CUDA graph");
+  std::exception_ptr failure;
+  try {
+    outputs_ = callable_->RunOnArena(inputs_, nullptr);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const CUresult ended = Cuda().StreamEndCapture(stream, &graph_);
+  if (failure) std::rethrow_exception(failure);
+  CheckCuda(ended, "recording a CUDA graph");
+  scratch_ = std::make_unique<Plugs>(allocator);
+  scratch_->TakeAll(room);
+}
+
+void CapturedGraph::Instantiate() {
+  size_t nodes = 0;
+  CheckCuda(Cuda().GraphGetNodes(graph_, nullptr, &nodes), "reading a CUDA graph");
+  if (nodes == 0) throw NotCaptured("it has nothing for the GPU to do");
+  CheckCuda(Cuda().GraphInstantiate(&executable_, graph_, 0), "making a CUDA graph");
+  staging_.resize(2 * inputs_.size());
+}
+
+// Pinned memory that nothing copies from any more.
+tf::Tensor* CapturedGraph::StagingFor(size_t input) {
+  Staging& staging = staging_[2 * input + turn_ % 2];
+  if (staging.copied == nullptr) {
+    CheckCuda(Cuda().EventCreate(&staging.copied, CU_EVENT_DISABLE_TIMING), "making an event");
+    staging.tensor = runtime_.AllocateStaging(tf::DT_FLOAT, inputs_[input].shape());
+  } else {
+    CheckCuda(Cuda().EventSynchronize(staging.copied), "waiting for an upload");
+  }
+  return &staging.tensor;
+}
+
+std::vector<HandlePtr> CapturedGraph::Run(const std::vector<CapturedInput>& inputs) {
+  const CudaContext context(runtime_.platform_device_id());
+  const CUstream stream = runtime_.compute_stream();
+  std::vector<tf::Tensor> results;
+  for (const tf::Tensor& output : outputs_) results.push_back(runtime_.Allocate(tf::DT_FLOAT, output.shape()));
+
+  std::lock_guard<std::mutex> lock(mutex_);
+  ++turn_;
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const size_t bytes = inputs_[i].TotalBytes();
+    if (inputs[i].tensor != nullptr) {
+      CheckCuda(Cuda().MemcpyDtoDAsync(Address(inputs_[i]), Address(TensorOf(inputs[i].tensor)), bytes, stream),
+                "copying an input");
+      continue;
+    }
+    // In pieces, so that the GPU fetches the first while the second is copied.
+    char* staging = static_cast<char*>(StagingFor(i)->data());
+    const char* source = static_cast<const char*>(inputs[i].host);
+    constexpr size_t kPiece = 256 << 10;
+    for (size_t begin = 0; begin < bytes; begin += kPiece) {
+      const size_t piece = std::min(kPiece, bytes - begin);
+      std::memcpy(staging + begin, source + begin, piece);
+      CheckCuda(Cuda().MemcpyHtoDAsync(Address(inputs_[i]) + begin, staging + begin, piece, stream),
+                "uploading an input");
+    }
+    CheckCuda(Cuda().EventRecord(staging_[2 * i + turn_ % 2].copied, stream), "recording an event");
+  }
+  CheckCuda(Cuda().GraphLaunch(executable_, stream), "running a CUDA graph");
+  std::vector<HandlePtr> handles;
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    CheckCuda(Cuda().MemcpyDtoDAsync(Address(results[i]), Address(outputs_[i]), outputs_[i].TotalBytes(), stream),
+              "copying an output");
+    handles.push_back(runtime_.Wrap(std::move(results[i]), true));
+  }
+  return handles;
+}
+
+}  // namespace tftrt

@@ -1,0 +1,71 @@
+// A callable as a CUDA graph: recorded once, for inputs of fixed shapes, and replayed with one call of the
+// driver.
+//
+// A CUDA graph writes to the same memory in each replay, scratch memory included, which TensorFlow's allocator
+// took back when the recording ended. So the callable runs on a device of its own with an allocator of its own
+// (the arena), and what is left of the block that it was recorded in stays taken as long as the graph lives.
+// Replays go on the ordinary compute stream: they are in order with everything else there, and with each other.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "cuda_driver.h"
+#include "program.h"
+#include "runtime.h"
+
+namespace tftrt {
+
+// An input of a replay: a tensor, or values on the host that are copied straight into the graph's own input.
+struct CapturedInput {
+  tensorflow::TensorHandle* tensor = nullptr;
+  const void* host = nullptr;
+};
+
+class CapturedGraph {
+ public:
+  // Records a callable of a program that is placed on the arena, and that feeds and fetches there. All inputs and
+  // outputs are float32; `samples` give the shapes, and are used to warm up. Throws TFTRT_NOT_CAPTURED with the
+  // reason where that cannot be done.
+  CapturedGraph(Runtime& runtime, std::shared_ptr<Program> program, const tensorflow::CallableOptions& options,
+                const std::vector<HandlePtr>& samples);
+  ~CapturedGraph();
+
+  size_t inputs() const { return inputs_.size(); }
+  // The size that values on the host must have.
+  size_t input_bytes(size_t index) const { return inputs_[index].TotalBytes(); }
+  // Enqueues copies, replay and copies; the outputs are ordinary tensors of the ordinary device.
+  std::vector<HandlePtr> Run(const std::vector<CapturedInput>& inputs);
+
+ private:
+  class Plugs;
+
+  void RequireCapturable(const tensorflow::CallableOptions& options);
+  void Measure();
+  void Record();
+  void Instantiate();
+  tensorflow::Tensor* StagingFor(size_t input);
+
+  Runtime& runtime_;
+  std::shared_ptr<Program> program_;
+  std::unique_ptr<Callable> callable_;
+  std::vector<tensorflow::Tensor> inputs_;
+  std::vector<tensorflow::Tensor> outputs_;
+  int64_t scratch_bytes_ = 0;
+  std::unique_ptr<Plugs> scratch_;
+  CUgraph graph_ = nullptr;
+  CUgraphExec executable_ = nullptr;
+
+  // Replays share the static inputs: one at a time, from the first copy in to the last one out.
+  std::mutex mutex_;
+  struct Staging {
+    tensorflow::Tensor tensor;
+    CUevent copied = nullptr;
+  };
+  std::vector<Staging> staging_;  // two for each input: one is filled while the other is copied from
+  size_t turn_ = 0;
+};
+
+}  // namespace tftrt

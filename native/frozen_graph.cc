@@ -1,0 +1,147 @@
+#include "frozen_graph.h"
+
+#include <atomic>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "absl/strings/str_cat.h"
+#include "error.h"
+#include "runtime.h"
+#include "tensorflow/core/common_runtime/device_set.h"
+#include "tensorflow/core/framework/tensor.h"
+#include "tensorflow/core/graph/tensor_id.h"
+#include "tensorflow/core/grappler/clusters/virtual_cluster.h"
+#include "tensorflow/core/grappler/grappler_item.h"
+#include "tensorflow/core/grappler/optimizers/meta_optimizer.h"
+#include "tensorflow/core/protobuf/config.pb.h"
+#include "tensorflow/core/protobuf/rewriter_config.pb.h"
+
+namespace tftrt {
+
+namespace tf = tensorflow;
+
+namespace {
+
+using Nodes = std::unordered_map<std::string, const tf::NodeDef*>;
+
+std::string NodeOf(const std::string& tensor) { return std::string(tf::ParseTensorName(tensor).node()); }
+
+// The variable whose handle reaches `tensor`, through Identity nodes; null where it is none.
+const tf::NodeDef* VariableOf(const Nodes& nodes, const std::string& tensor) {
+  const auto found = nodes.find(NodeOf(tensor));
+  if (found == nodes.end()) return nullptr;
+  const tf::NodeDef* node = found->second;
+  if (node->op() == "VarHandleOp") return node;
+  if (node->op() == "Identity" && node->input_size() > 0) return VariableOf(nodes, node->input(0));
+  return nullptr;
+}
+
+std::vector<const tf::NodeDef*> Reachable(const Nodes& nodes, const std::vector<std::string>& fetches) {
+  std::unordered_set<const tf::NodeDef*> seen;
+  std::vector<const tf::NodeDef*> open;
+  const auto meet = [&](const std::string& tensor) {
+    const auto found = nodes.find(NodeOf(tensor));
+    if (found != nodes.end() && seen.insert(found->second).second) open.push_back(found->second);
+  };
+  for (const std::string& fetch : fetches) meet(fetch);
+  for (size_t i = 0; i < open.size(); ++i) {
+    for (const std::string& input : open[i]->input()) meet(input);
+  }
+  return open;
+}
+
+// Values of variables, read through nodes that are added to the session's graph.
+std::unordered_map<std::string, tf::Tensor> ReadVariables(tf::Session* session,
+                                                          const std::vector<const tf::NodeDef*>& variables) {
+  std::unordered_map<std::string, tf::Tensor> values;
+  if (variables.empty()) return values;
+  tf::GraphDef readers;
+  std::vector<std::string> names;
+  static std::atomic<int> serial{0};
+  const int id = serial++;
+  for (const tf::NodeDef* variable : variables) {
+    tf::NodeDef* reader = readers.add_node();
+    reader->set_name(absl::StrCat("tftrt_read_", id, "_", names.size()));
+    reader->set_op("ReadVariableOp");
+    reader->add_input(variable->name());
+    (*reader->mutable_attr())["dtype"] = variable->attr().at("dtype");
+    names.push_back(absl::StrCat(reader->name(), ":0"));
+  }
+  ThrowIfError(session->Extend(readers), "reading the model's variables");
+  std::vector<tf::Tensor> read;
+  ThrowIfError(session->Run({}, names, {}, &read), "reading the model's variables");
+  for (size_t i = 0; i < variables.size(); ++i) values[variables[i]->name()] = read[i];
+  return values;
+}
+
+}  // namespace
+
+tf::GraphDef Optimize(tf::GraphDef graph, const std::vector<std::string>& optimizers,
+                      const std::vector<std::string>& feeds, const std::vector<std::string>& fetches) {
+  tf::grappler::GrapplerItem item;
+  item.id = "tf_graph";
+  item.graph = std::move(graph);
+  item.fetch = fetches;
+  for (const std::string& feed : feeds) item.keep_ops.push_back(NodeOf(feed));
+  tf::ConfigProto config;
+  tf::RewriterConfig* rewriter = config.mutable_graph_options()->mutable_rewrite_options();
+  rewriter->set_meta_optimizer_iterations(tf::RewriterConfig::ONE);
+  rewriter->set_min_graph_nodes(-1);
+  for (const std::string& name : optimizers) rewriter->add_optimizers(name);
+  tf::DeviceSet devices;
+  for (tf::Device* device : Runtime::Get().devices()) devices.AddDevice(device);
+  tf::grappler::VirtualCluster cluster(&devices);
+  tf::GraphDef optimized;
+  ThrowIfError(tf::grappler::RunMetaOptimizer(std::move(item), config, nullptr, &cluster, &optimized),
+               "inlining the graph's functions");
+  return optimized;
+}
+
+tf::GraphDef Freeze(tf::Session* session, const tf::GraphDef& graph, const std::vector<std::string>& feeds,
+                    const std::vector<std::string>& fetches) {
+  const tf::GraphDef inlined = Optimize(graph, {"function"}, feeds, fetches);
+  Nodes nodes;
+  for (const tf::NodeDef& node : inlined.node()) nodes[node.name()] = &node;
+  const std::vector<const tf::NodeDef*> needed = Reachable(nodes, fetches);
+  std::vector<const tf::NodeDef*> variables;
+  for (const tf::NodeDef* node : needed) {
+    if (node->op() == "VarHandleOp") variables.push_back(node);
+  }
+  const std::unordered_map<std::string, tf::Tensor> values = ReadVariables(session, variables);
+
+  tf::GraphDef frozen;
+  *frozen.mutable_versions() = inlined.versions();
+  *frozen.mutable_library() = inlined.library();
+  for (const tf::NodeDef* node : needed) {
+    if (node->op() == "VarHandleOp") continue;
+    if (node->op() == "Identity" && VariableOf(nodes, node->name()) != nullptr) continue;
+    const tf::NodeDef* variable =
+        node->op() == "ReadVariableOp" ? VariableOf(nodes, node->input(0)) : nullptr;
+    tf::NodeDef* copy = frozen.add_node();
+    if (variable != nullptr) {
+      // No control inputs: a constant may be read at any time.
+      copy->set_name(node->name());
+      copy->set_op("Const");
+      const tf::Tensor& value = values.at(variable->name());
+      (*copy->mutable_attr())["dtype"].set_type(value.dtype());
+      value.AsProtoTensorContent((*copy->mutable_attr())["value"].mutable_tensor());
+      continue;
+    }
+    *copy = *node;
+    copy->clear_input();
+    for (const std::string& input : node->input()) {
+      const bool is_control = !input.empty() && input[0] == '^';
+      if (VariableOf(nodes, input) == nullptr || nodes.at(NodeOf(input))->op() == "ReadVariableOp") {
+        copy->add_input(input);
+      } else if (!is_control) {
+        throw Error("TFTRT_NOT_FREEZABLE",
+                    absl::StrCat("the model's variable '", VariableOf(nodes, input)->name(), "' is used by '",
+                                 node->name(), "' (", node->op(),
+                                 "), not only read: such a graph stays in TensorFlow"));
+      }
+    }
+  }
+  return frozen;
+}
+
+}  // namespace tftrt

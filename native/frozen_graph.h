@@ -1,0 +1,22 @@
+// The graph of a SavedModel with its functions inlined and its variables as constants: what TF-TRT converts
+// and what CUDA graphs are captured from.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tensorflow/core/framework/graph.pb.h"
+#include "tensorflow/core/public/session.h"
+
+namespace tftrt {
+
+// `session` holds `graph` with its variables restored. `fetches` are names of tensors. Throws
+// TFTRT_NOT_FREEZABLE where a variable that the fetches need is used by anything but a read.
+tensorflow::GraphDef Freeze(tensorflow::Session* session, const tensorflow::GraphDef& graph,
+                            const std::vector<std::string>& feeds, const std::vector<std::string>& fetches);
+
+// Runs grappler's optimizers of these names, in this order, and none else.
+tensorflow::GraphDef Optimize(tensorflow::GraphDef graph, const std::vector<std::string>& optimizers,
+                              const std::vector<std::string>& feeds, const std::vector<std::string>& fetches);
+
+}  // namespace tftrt

@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import { cacheDir } from '../setup/paths';
+
+/** Changes when what is in an entry does. */
+const FORMAT = 1;
+const MANIFEST = 'manifest.json';
+
+interface Manifest {
+  readonly format: number;
+  readonly key: string;
+  /** What the builder said of the engines. */
+  readonly content: unknown;
+  readonly files: Readonly<Record<string, { readonly bytes: number; readonly sha256: string }>>;
+}
+
+/** An entry that was checked: its folder and what the builder said of it. */
+export interface CachedEngines {
+  readonly directory: string;
+  readonly content: unknown;
+}
+
+/** Where engines are kept: in the folder `engines` of the cache. */
+export function engineCacheDir(): string {
+  return path.join(cacheDir(), 'engines');
+}
+
+/** The name of the entry for engines that depend on nothing but `parts`. */
+export function engineKey(parts: Readonly<Record<string, unknown>>): string {
+  return createHash('sha256')
+    .update(JSON.stringify({ format: FORMAT, ...parts }))
+    .digest('hex')
+    .slice(0, 40);
+}
+
+/**
+ * The entry of that name, if it is there and whole. One that is damaged, from another version or somebody else's is removed:
+ * engines are code.
+ */
+export async function findEngines(key: string): Promise<CachedEngines | undefined> {
+  const directory = path.join(engineCacheDir(), key);
+  let manifest: Manifest;
+  try {
+    manifest = JSON.parse(await fs.promises.readFile(path.join(directory, MANIFEST), 'utf8'));
+    if (manifest.format !== FORMAT || manifest.key !== key) throw new Error('of another format');
+    for (const [name, { bytes, sha256 }] of Object.entries(manifest.files)) {
+      const file = path.join(directory, path.basename(name));
+      if (fs.statSync(file).size !== bytes || (await hashOf(file)) !== sha256)
+        throw new Error(`${name} is damaged`);
+    }
+  } catch {
+    await fs.promises.rm(directory, { recursive: true, force: true });
+    return undefined;
+  }
+  const now = new Date();
+  // The time of the last use decides what goes first when the cache is full.
+  await fs.promises.utimes(directory, now, now).catch(() => undefined);
+  return { directory, content: manifest.content };
+}
+
+/** A new folder for the builder to fill. */
+export function newEngineFolder(key: string): string {
+  const folder = path.join(engineCacheDir(), `.${key}.${process.pid}.${Date.now()}.part`);
+  fs.mkdirSync(folder, { recursive: true });
+  return folder;
+}
+
+/** Makes a filled folder the entry of that name, at once and whole; then sees to the cache's size. */
+export async function keepEngines(
+  key: string,
+  folder: string,
+  content: unknown,
+  limitBytes: number,
+): Promise<CachedEngines> {
+  const files: Record<string, { bytes: number; sha256: string }> = {};
+  for (const name of fs.readdirSync(folder)) {
+    const file = path.join(folder, name);
+    files[name] = { bytes: fs.statSync(file).size, sha256: await hashOf(file) };
+  }
+  const manifest: Manifest = { format: FORMAT, key, content, files };
+  fs.writeFileSync(path.join(folder, MANIFEST), JSON.stringify(manifest));
+  const directory = path.join(engineCacheDir(), key);
+  try {
+    fs.renameSync(folder, directory);
+  } catch {
+    // Another process was faster, or a broken entry is in the way: the one that is whole stays.
+    const other = await findEngines(key);
+    if (other !== undefined) {
+      fs.rmSync(folder, { recursive: true, force: true });
+      return other;
+    }
+    fs.renameSync(folder, directory);
+  }
+  limitCache(limitBytes, key);
+  return { directory, content };
+}
+
+/** Removes all kept engines. Those that are in use stay in memory. */
+export function clearEngineCache(): void {
+  fs.rmSync(engineCacheDir(), { recursive: true, force: true });
+}
+
+/** Removes the entries whose last use is longest ago, until the rest fits; and what builds that were broken off left. */
+function limitCache(limitBytes: number, newest: string): void {
+  const day = 24 * 3600 * 1000;
+  const entries = fs.readdirSync(engineCacheDir()).map((name) => {
+    const directory = path.join(engineCacheDir(), name);
+    return { name, directory, usedMs: fs.statSync(directory).mtimeMs, bytes: sizeOf(directory) };
+  });
+  entries.sort((a, b) => b.usedMs - a.usedMs);
+  let total = 0;
+  for (const { name, directory, usedMs, bytes } of entries) {
+    const broken = name.endsWith('.part') && Date.now() - usedMs > day;
+    total += bytes;
+    if (name !== newest && (broken || (total > limitBytes && !name.endsWith('.part')))) {
+      fs.rmSync(directory, { recursive: true, force: true });
+    }
+  }
+}
+
+function sizeOf(directory: string): number {
+  return fs
+    .readdirSync(directory)
+    .reduce(
+      (sum, name) => sum + (fs.statSync(path.join(directory, name), { throwIfNoEntry: false })?.size ?? 0),
+      0,
+    );
+}
+
+async function hashOf(file: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const piece of fs.createReadStream(file, { highWaterMark: 1 << 20 }))
+    hash.update(piece as Buffer);
+  return hash.digest('hex');
+}

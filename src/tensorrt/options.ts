@@ -1,0 +1,143 @@
+import type { NamedTensorMap, Tensor } from '@tensorflow/tfjs-core';
+import type { Configuration } from '../config';
+import { TftrtError } from '../errors';
+
+/** How an engine computes: strictly in float32, with operands rounded to TF32, in float16, or in int8 after calibration. */
+export type Precision = 'FP32' | 'TF32' | 'FP16' | 'INT8';
+
+export type ModelInputs = Tensor | Tensor[] | NamedTensorMap;
+
+/** Shapes between which an engine serves; `opt` is what it is tuned for. */
+export interface ShapeRange {
+  min?: number[];
+  opt?: number[];
+  max?: number[];
+}
+
+/** The ranges of all inputs by name; or of the only one. */
+export type Profile = ShapeRange | Record<string, ShapeRange>;
+
+export interface BuildOptions {
+  /** Default: the precision that `configure` set, FP32 without it. */
+  precision?: Precision;
+  /**
+   * Sample inputs, each as for `predict`. They say for which shapes engines are built where there are no profiles (one engine
+   * for each different set of shapes), and the engines' outputs are compared with TensorFlow's on them. Without them,
+   * random values of the shapes that the model declares.
+   */
+  inputs?: ModelInputs[];
+  /** One engine for each. */
+  profiles?: Profile[];
+  /** INT8: sample inputs, all of the shapes of the first, or the table that an earlier report has. */
+  calibration?: { inputs: ModelInputs[] } | { table: string };
+  /** Names of the outputs, as for `execute`. Default: those of `predict`. */
+  outputs?: string[];
+  /** Memory that one layer may use for its scratch. Default: as much as there is. */
+  maxWorkspaceSizeBytes?: number;
+  /** Nodes that a part of the graph must have to become an engine, at least 3 (fewer have ended the process). Default 3. */
+  minimumSegmentSize?: number;
+  /** Engines that one segment keeps. Default 1. */
+  maximumCachedEngines?: number;
+  /** INT8: whether to calibrate; false for graphs that have quantisation nodes of their own. Default true. */
+  useCalibration?: boolean;
+  /** Whether engines are kept on the disk, and taken from there. Default true. */
+  cache?: boolean;
+  /**
+   * The largest difference from TensorFlow's outputs with which an engine may serve, as a share of their largest absolute
+   * value. Default: 0.001 for FP32, 0.1 for TF32 and FP16, 0.3 for INT8.
+   */
+  tolerance?: number;
+  /** Serve from the engines if they are right, even where TensorFlow was faster. Default false. */
+  force?: boolean;
+  /** Told of each step. */
+  onProgress?: (event: BuildProgress) => void;
+}
+
+export interface BuildProgress {
+  readonly stage:
+    | 'preparing'
+    | 'loading'
+    | 'segmenting'
+    | 'profiling'
+    | 'calibrating'
+    | 'building'
+    | 'writing'
+    | 'verifying'
+    | 'capturing'
+    | 'done';
+  readonly message: string;
+  /** Since the build began. */
+  readonly elapsedMs: number;
+}
+
+/** The options with their defaults. */
+export interface ResolvedOptions {
+  readonly precision: Precision;
+  readonly maxWorkspaceSizeBytes: number;
+  readonly minimumSegmentSize: number;
+  readonly maximumCachedEngines: number;
+  readonly useCalibration: boolean;
+  readonly cache: boolean;
+  readonly tolerance: number;
+  readonly force: boolean;
+}
+
+const PRECISIONS: readonly Precision[] = ['FP32', 'TF32', 'FP16', 'INT8'];
+const TOLERANCES: Readonly<Record<Precision, number>> = { FP32: 1e-3, TF32: 0.1, FP16: 0.1, INT8: 0.3 };
+const KNOWN: ReadonlySet<string> = new Set<keyof BuildOptions>([
+  'precision',
+  'inputs',
+  'profiles',
+  'calibration',
+  'outputs',
+  'maxWorkspaceSizeBytes',
+  'minimumSegmentSize',
+  'maximumCachedEngines',
+  'useCalibration',
+  'cache',
+  'tolerance',
+  'force',
+  'onProgress',
+]);
+
+/** Throws `TFTRT_INVALID_ARGUMENT` for an option that is unknown or has a wrong value. */
+export function resolveOptions(options: BuildOptions, configuration: Configuration): ResolvedOptions {
+  for (const key of Object.keys(options)) {
+    if (!KNOWN.has(key)) throw invalid(`there is no option '${key}'`, `one of ${[...KNOWN].join(', ')}`);
+  }
+  const precision = options.precision ?? configuration.precision ?? 'FP32';
+  if (!PRECISIONS.includes(precision)) throw invalid(`precision is '${precision}'`, PRECISIONS.join(', '));
+  const resolved: ResolvedOptions = {
+    precision,
+    maxWorkspaceSizeBytes: options.maxWorkspaceSizeBytes ?? configuration.maxWorkspaceSizeBytes ?? 0,
+    minimumSegmentSize: options.minimumSegmentSize ?? configuration.minimumSegmentSize ?? 3,
+    maximumCachedEngines: options.maximumCachedEngines ?? configuration.maximumCachedEngines ?? 1,
+    useCalibration: options.useCalibration ?? true,
+    cache: options.cache ?? true,
+    tolerance: options.tolerance ?? TOLERANCES[precision],
+    force: options.force ?? false,
+  };
+  requireInteger('maxWorkspaceSizeBytes', resolved.maxWorkspaceSizeBytes, 0);
+  requireInteger('minimumSegmentSize', resolved.minimumSegmentSize, 3);
+  requireInteger('maximumCachedEngines', resolved.maximumCachedEngines, 1);
+  if (!(resolved.tolerance >= 0)) throw invalid(`tolerance is ${resolved.tolerance}`, 'a number, 0 or above');
+  if (precision === 'INT8' && resolved.useCalibration && options.calibration === undefined) {
+    throw invalid(
+      'INT8 needs `calibration`',
+      '{ inputs: [sample inputs…] }, { table } from an earlier report, or useCalibration: false for a graph with quantisation nodes',
+    );
+  }
+  if (options.profiles?.length === 0) throw invalid('profiles is empty', 'at least one profile');
+  if (options.inputs?.length === 0) throw invalid('inputs is empty', 'at least one set of inputs');
+  return resolved;
+}
+
+function requireInteger(name: string, value: number, least: number): void {
+  if (!Number.isInteger(value) || value < least) {
+    throw invalid(`${name} is ${value}`, `a whole number, ${least} or above`);
+  }
+}
+
+export function invalid(what: string, expected: string): TftrtError {
+  return new TftrtError('TFTRT_INVALID_ARGUMENT', `build: ${what}; expected ${expected}.`);
+}

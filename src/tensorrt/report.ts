@@ -1,0 +1,113 @@
+import type { Precision } from './options';
+
+/** One TensorRT engine: a segment of the graph. */
+export interface EngineReport {
+  readonly name: string;
+  readonly precision: Precision;
+  /** TensorFlow ops in it, and how many of each. */
+  readonly nodes: number;
+  readonly ops: Readonly<Record<string, number>>;
+  readonly sizeBytes: number;
+  /** What building it took, also when that was in an earlier process. */
+  readonly buildMs: number;
+}
+
+/** Ops that stayed in TensorFlow. */
+export interface NativeReport {
+  readonly op: string;
+  readonly count: number;
+  readonly reason: string;
+}
+
+/** What became of one profile, or set of sample shapes. */
+export interface ProfileReport {
+  /** Shape of each input, or the corners of the range: [min, opt, max]. */
+  readonly shapes: readonly (readonly number[][])[];
+  readonly engines: readonly EngineReport[];
+  readonly native: readonly NativeReport[];
+  readonly fromCache: boolean;
+  /** Which tier serves these shapes from now on, and why. */
+  readonly serving: 'tensorrt' | 'tensorflow';
+  readonly reason: string;
+  /** Median of a run on the device, without copies to or from the host. */
+  readonly latencyMs?: { readonly tensorflow: number; readonly tensorrt: number };
+  /** The largest difference from TensorFlow's outputs, as a share of their largest absolute value. */
+  readonly difference?: number;
+  readonly tolerance: number;
+  /** Whether it is replayed as a CUDA graph; if not, why. */
+  readonly captured: boolean;
+  readonly captureReason?: string;
+}
+
+/** What `build` did. `toString` gives it as text. */
+export class ConversionReport {
+  constructor(
+    readonly model: string,
+    readonly precision: Precision,
+    readonly profiles: readonly ProfileReport[],
+    readonly totalMs: number,
+    /** INT8: for `calibration: { table }` of a later build of the same model. */
+    readonly calibrationTable?: string,
+  ) {}
+
+  get serving(): 'tensorrt' | 'tensorflow' {
+    return this.profiles.every(({ serving }) => serving === 'tensorrt') ? 'tensorrt' : 'tensorflow';
+  }
+
+  get reason(): string {
+    return [...new Set(this.profiles.map(({ reason }) => reason))].join('; ');
+  }
+
+  get engines(): readonly EngineReport[] {
+    return this.profiles.flatMap(({ engines }) => engines);
+  }
+
+  get native(): readonly NativeReport[] {
+    return this.profiles[0]?.native ?? [];
+  }
+
+  get captured(): boolean {
+    return this.profiles.every(({ captured }) => captured);
+  }
+
+  toString(): string {
+    const lines = [`${this.model}, ${this.precision}, ${seconds(this.totalMs)}`];
+    for (const profile of this.profiles) lines.push('', ...describe(profile));
+    return lines.join('\n');
+  }
+}
+
+function describe(profile: ProfileReport): string[] {
+  const { engines, native, latencyMs, difference } = profile;
+  const shapes = profile.shapes.map((corners) => corners.map((shape) => `[${shape}]`).join('…')).join(', ');
+  const lines = [
+    `inputs ${shapes}: served by ${profile.serving === 'tensorrt' ? 'TensorRT' : 'TensorFlow'} (${profile.reason})`,
+  ];
+  for (const engine of engines) {
+    lines.push(
+      `  ${engine.name}: ${engine.nodes} nodes, ${engine.precision}, ${(engine.sizeBytes / 2 ** 20).toFixed(1)} MiB, ` +
+        `${profile.fromCache ? 'from the cache; built in' : 'built in'} ${seconds(engine.buildMs)}`,
+      `    ${Object.entries(engine.ops)
+        .sort(([, a], [, b]) => b - a)
+        .map(([op, count]) => `${count} ${op}`)
+        .join(', ')}`,
+    );
+  }
+  for (const { op, count, reason } of native) lines.push(`  in TensorFlow: ${count} ${op} (${reason})`);
+  if (latencyMs !== undefined) {
+    lines.push(
+      `  TensorFlow ${latencyMs.tensorflow.toFixed(3)} ms, TensorRT ${latencyMs.tensorrt.toFixed(3)} ms` +
+        (difference === undefined
+          ? ''
+          : `; largest difference ${difference.toExponential(1)} (${profile.tolerance} allowed)`),
+    );
+  }
+  lines.push(
+    `  ${profile.captured ? 'replayed as a CUDA graph' : `not a CUDA graph: ${profile.captureReason ?? 'unknown'}`}`,
+  );
+  return lines;
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}
