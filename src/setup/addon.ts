@@ -94,9 +94,10 @@ function hashOfSources(): string {
 
 function filesIn(folder: string): string[] {
   return fs
-    .readdirSync(path.join(packageRoot, folder))
-    .sort()
-    .map((name) => path.join(folder, name));
+    .readdirSync(path.join(packageRoot, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(packageRoot, path.join(entry.parentPath, entry.name)))
+    .sort();
 }
 
 function hash(value: unknown): string {

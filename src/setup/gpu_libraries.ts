@@ -82,8 +82,8 @@ export interface SearchPlaces {
   readonly homes: readonly string[];
   /** Folders with libraries. */
   readonly folders: readonly string[];
-  /** The paths under which the dynamic linker knows a library. */
-  knownToLinker(file: string): readonly string[];
+  /** The paths under which the dynamic linker knows a library, where it is asked. */
+  readonly knownToLinker?: (file: string) => readonly string[];
 }
 
 /** The order: beside TensorFlow, in the cache, then what is installed on the machine. */
@@ -129,7 +129,7 @@ export function findLibraries(
     // The linker's list is asked last: it takes a process to read it.
     const fitting =
       filesIn(folders, library).find((file) => fits(library, file)) ??
-      places.knownToLinker(library.file).find((file) => fits(library, file));
+      places.knownToLinker?.(library.file).find((file) => fits(library, file));
     if (fitting !== undefined) {
       found.set(library, fitting);
       continue;
@@ -150,7 +150,8 @@ export function describeMissing(
       `  missing: ${expected}\n${otherVersions.map((file) => `    wrong version: ${file}\n`).join('')}`,
   );
   const elsewhere = [...places.homes.slice(1), ...places.folders];
-  return `${files.join('')}They were also sought in ${elsewhere.join(', ')} and the dynamic linker's cache.\n`;
+  if (places.knownToLinker) elsewhere.push("the dynamic linker's cache");
+  return `${files.join('')}They were also sought in ${elsewhere.join(', ')}.\n`;
 }
 
 /** What to do about missing libraries. */
@@ -180,7 +181,8 @@ function versionsIn(folder: string, { file }: GpuLibrary): string[] {
   const stem = /^.*\.so\./.exec(file)?.[0];
   if (stem === undefined || !fs.existsSync(folder)) return [];
   const names = fs.readdirSync(folder).filter((name) => name.startsWith(stem));
-  return names.map((name) => fs.realpathSync(path.join(folder, name)));
+  const files = names.map((name) => path.join(folder, name)).filter((name) => fs.existsSync(name));
+  return files.map((name) => fs.realpathSync(name));
 }
 
 function globFolders(parent: string, name: RegExp, ...inside: string[]): string[] {

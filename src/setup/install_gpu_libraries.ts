@@ -38,7 +38,7 @@ async function ensureCuda(tensorflow: TensorFlowInstallation): Promise<void> {
     folder: path.join(home, 'nvidia'),
     part: 'nvidia',
     title: `installing CUDA 12.3 and cuDNN 8.9 into ${path.join(home, 'nvidia')}`,
-    usually: '2 to 10 minutes; 1.8 GB to download, 4 GB on disk',
+    usually: '2 to 10 minutes; 1.8 GB to download, 3 GB on disk',
     options: WHEELS_FOR_TENSORFLOW,
     isWhole: () => isWhole(home, CUDA_LIBRARIES),
   });
@@ -106,6 +106,5 @@ export function addTensorRtNames(): void {
 }
 
 function isWhole(home: string, libraries: readonly GpuLibrary[]): boolean {
-  const own = { homes: [home], folders: [], knownToLinker: () => [] };
-  return findLibraries(libraries, own).missing.length === 0;
+  return findLibraries(libraries, { homes: [home], folders: [] }).missing.length === 0;
 }

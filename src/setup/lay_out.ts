@@ -84,7 +84,6 @@ function placesIn(source: string): SearchPlaces {
   return {
     homes: [source],
     folders: inside.map((folder) => path.join(source, folder)),
-    knownToLinker: () => [],
   };
 }
 

@@ -13,7 +13,8 @@ import type { LibraryLoader } from './load_tensorflow';
 
 /** What the driver must be able to do, as CUDA counts, and the first driver that is. */
 const CUDA_OF_DRIVER = 12000;
-const DRIVER = '525 or later; 545 or later for GPUs that are newer than CUDA 12.3';
+const DRIVER =
+  "525 or later; 545 or later for Hopper and newer GPUs, which compile some of TensorFlow's kernels";
 
 /**
  * Opens NVIDIA's driver and the CUDA libraries, before TensorFlow looks for them: they may be where the dynamic linker
