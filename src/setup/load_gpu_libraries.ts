@@ -16,6 +16,10 @@ const CUDA_OF_DRIVER = 12000;
 const DRIVER =
   "525 or later; 545 or later for Hopper and newer GPUs, which compile some of TensorFlow's kernels";
 
+/** Set-up does not open libraries: it takes a wrong file that has the right name for a right one. */
+const HOW_TO_REPLACE =
+  'Remove that file from where it is, or from what LD_LIBRARY_PATH names; then `npm run setup -- --gpu` brings the right one.';
+
 /**
  * Opens NVIDIA's driver and the CUDA libraries, before TensorFlow looks for them: they may be where the dynamic linker
  * does not look, but what is in the process is found by its name. TensorFlow itself would say nothing about a missing one
@@ -40,7 +44,7 @@ export function loadCuda(loader: LibraryLoader): void {
   if (cudnn === null || cudnn < 8900 || cudnn >= 9000) {
     throw new TftrtError(
       'TFTRT_CUDA_VERSION',
-      `${fileOf(found, 'libcudnn.so.8')} is cuDNN ${cudnn ?? 'of an unknown version'}, but 8.9 is needed (8900 to 8999). ${howToGetGpuLibraries()}\n${HOW_TO_USE_THE_CPU}`,
+      `${fileOf(found, 'libcudnn.so.8')} is cuDNN ${cudnn ?? 'of an unknown version'}, but 8.9 is needed (8900 to 8999). ${HOW_TO_REPLACE}\n${HOW_TO_USE_THE_CPU}`,
     );
   }
 }
@@ -65,7 +69,7 @@ export function loadTensorRt(loader: LibraryLoader): void {
   if (version !== 8601) {
     throw new TftrtError(
       'TFTRT_TENSORRT_VERSION',
-      `${fileOf(found, 'libnvinfer.so.8')} is TensorRT ${version ?? 'of an unknown version'}, but 8.6.1 (8601) is needed. ${howToGetGpuLibraries()}`,
+      `${fileOf(found, 'libnvinfer.so.8')} is TensorRT ${version ?? 'of an unknown version'}, but 8.6.1 (8601) is needed. ${HOW_TO_REPLACE}`,
     );
   }
   const complaint = openUnderAllNames(loader, path.dirname(builderResource!));
@@ -106,7 +110,7 @@ function openGpuLibrary(loader: LibraryLoader, file: string, code: string): void
   if (complaint === null) return;
   throw new TftrtError(
     code,
-    `NVIDIA's library ${file} cannot be loaded: ${complaint}\nThe file is damaged, or is of another version than those beside it. ${howToGetGpuLibraries()}`,
+    `NVIDIA's library ${file} cannot be loaded: ${complaint}\nThe file is damaged, or what it needs is missing or of another version. ${HOW_TO_REPLACE}`,
   );
 }
 

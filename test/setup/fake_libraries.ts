@@ -3,12 +3,6 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { CUDA_LIBRARIES, TENSORRT_LIBRARIES } from '#src/setup/gpu_libraries';
 
-/** What the fake libraries answer when they are asked for their version. */
-export interface FakeVersions {
-  readonly cudnn?: number;
-  readonly tensorRt?: number;
-}
-
 /** Makes a library with functions in C. */
 export function makeLibrary(file: string, source = ''): void {
   fs.mkdirSync(path.dirname(file), { recursive: true });
@@ -20,14 +14,20 @@ export function makeLibrary(file: string, source = ''): void {
 }
 
 /** Makes one flat folder with libraries that have the names of CUDA's and TensorRT's. */
-export function makeGpuLibraries(folder: string, { cudnn = 8907, tensorRt = 8601 }: FakeVersions = {}): void {
-  const sources: Record<string, string> = {
-    'libcudnn.so.8': `unsigned long cudnnGetVersion() { return ${cudnn}; }`,
-    'libnvinfer.so.8': `int getInferLibVersion() { return ${tensorRt}; }`,
-  };
-  for (const { file } of [...CUDA_LIBRARIES, ...TENSORRT_LIBRARIES]) {
-    makeLibrary(path.join(folder, file), sources[file]);
-  }
+export function makeGpuLibraries(folder: string): void {
+  for (const { file } of [...CUDA_LIBRARIES, ...TENSORRT_LIBRARIES]) makeLibrary(path.join(folder, file));
+  makeCudnn(folder, 8907);
+  makeTensorRt(folder, 8601);
+}
+
+/** Makes a cuDNN that says to be of some version. */
+export function makeCudnn(folder: string, version: number): void {
+  makeLibrary(path.join(folder, 'libcudnn.so.8'), `unsigned long cudnnGetVersion() { return ${version}; }`);
+}
+
+/** Makes a TensorRT that says to be of some version. */
+export function makeTensorRt(folder: string, version: number): void {
+  makeLibrary(path.join(folder, 'libnvinfer.so.8'), `int getInferLibVersion() { return ${version}; }`);
 }
 
 /** Makes a driver that can do some version of CUDA. */

@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { expect } from 'chai';
 import { TftrtError } from '#src/errors';
-import { CUDA_LIBRARIES, TENSORRT_LIBRARIES } from '#src/setup/gpu_libraries';
+import { CUDA_LIBRARIES, TENSORRT_LIBRARIES, TENSORRT_NAMES } from '#src/setup/gpu_libraries';
 import { cudaRequirements, ensureGpuLibraries } from '#src/setup/install_gpu_libraries';
 import { downloadArtifact, mavenRepository } from '#src/setup/maven';
 import { locateTensorFlow } from '#src/setup/paths';
@@ -39,6 +39,19 @@ Requires-Dist: nvidia-cublas-cu12 ==12.3.4.1 ; extra == 'and-cuda'
 Requires-Dist: nvidia-cudnn-cu12 (==8.9.7.29) ; extra == "and-cuda"
 `;
 
+/** Puts pip and Maven, with what they install, into a folder. */
+function fakeRegistries(folder: string): void {
+  const inside = (...names: string[]) => path.join(folder, ...names);
+  writeFile(inside('bin/python3'), FAKE_PYTHON);
+  writeFile(inside('bin/mvn'), FAKE_MAVEN);
+  for (const program of fs.readdirSync(inside('bin'))) fs.chmodSync(inside('bin', program), 0o755);
+  for (const { folder: place, file } of CUDA_LIBRARIES) writeFile(inside('wheels', place, file), 'library');
+  for (const { file } of TENSORRT_LIBRARIES) {
+    writeFile(inside('classes/org/bytedeco/tensorrt/linux-x86_64', file), 'library');
+  }
+  execFileSync('python3', ['-m', 'zipfile', '--create', inside('jar'), inside('classes/org')]);
+}
+
 describe('ensureGpuLibraries', () => {
   const folder = useTemporaryFolder();
   const inside = (...names: string[]) => path.join(folder(), ...names);
@@ -49,14 +62,7 @@ describe('ensureGpuLibraries', () => {
   beforeEach(() => {
     fakeTensorFlow(home());
     writeFile(home('tensorflow-2.17.1.dist-info/METADATA'), METADATA);
-    writeFile(inside('bin/python3'), FAKE_PYTHON);
-    writeFile(inside('bin/mvn'), FAKE_MAVEN);
-    for (const program of fs.readdirSync(inside('bin'))) fs.chmodSync(inside('bin', program), 0o755);
-    for (const { folder: place, file } of CUDA_LIBRARIES) writeFile(inside('wheels', place, file), 'library');
-    for (const { file } of TENSORRT_LIBRARIES) {
-      writeFile(inside('classes/org/bytedeco/tensorrt/linux-x86_64', file), 'library');
-    }
-    execFileSync('python3', ['-m', 'zipfile', '--create', inside('jar'), inside('classes/org')]);
+    fakeRegistries(folder());
   });
   useEnvironment(() => ({
     PATH: `${inside('bin')}:${process.env.PATH}`,
@@ -172,9 +178,47 @@ describe('downloadArtifact without Maven', () => {
 });
 
 describe('npm run setup', () => {
+  const folder = useTemporaryFolder();
+  const inside = (...names: string[]) => path.join(folder(), ...names);
+  const home = (...names: string[]) => inside('cache/tensorflow-2.17.1-gpu', ...names);
+  const { home: tensorFlow } = locateTensorFlow();
+  // TensorFlow as it is, so that nothing is built; a cache of the test's own for all else.
+  useEnvironment(() => ({
+    TFTRT_TENSORFLOW: tensorFlow,
+    TFTRT_CACHE_DIR: inside('cache'),
+    PATH: `${inside('bin')}:${process.env.PATH}`,
+    FAKE: folder(),
+  }));
+  const setUp = (...args: string[]) =>
+    spawnSync(process.execPath, ['-e', `require('#src/setup/main').setUp(${JSON.stringify(args)})`], {
+      encoding: 'utf8',
+    });
+
+  beforeEach(() => fakeRegistries(folder()));
+
+  it('brings the libraries for a GPU with --gpu, by the list of the wheel that is there', () => {
+    const { status, stderr } = setUp('--gpu');
+    expect(status, stderr).to.equal(0);
+    for (const { folder: place, file } of [...CUDA_LIBRARIES, ...TENSORRT_LIBRARIES]) {
+      expect(fs.existsSync(home(place, file)), file).to.equal(true);
+    }
+    expect(fs.existsSync(home('tensorrt', TENSORRT_NAMES))).to.equal(true);
+    const [pip] = fs.readFileSync(inside('log'), 'utf8').split('\n');
+    expect(pip!.match(/ nvidia-\S+==\S+/g))
+      .to.include(' nvidia-cudnn-cu12==8.9.7.29')
+      .and.have.length(12);
+    expect(setUp('--gpu').stderr).to.equal('');
+  });
+
+  it('takes them from a folder with --from', () => {
+    const { status, stderr } = setUp('--from', inside('wheels'));
+    expect(status, stderr).to.equal(0);
+    expect(fs.existsSync(home('nvidia/cudnn/lib/libcudnn.so.8'))).to.equal(true);
+    expect(fs.existsSync(inside('log'))).to.equal(false);
+  });
+
   it('refuses options that it does not know', () => {
-    const code = `require('#src/setup/main').setUp(['--gpus'])`;
-    const { status, stderr } = spawnSync(process.execPath, ['-e', code], { encoding: 'utf8' });
+    const { status, stderr } = setUp('--gpus');
     expect(status).to.equal(1);
     expect(stderr).to.contain('--gpus').and.contain('usage: npm run setup [-- --gpu | --from FOLDER]');
   });

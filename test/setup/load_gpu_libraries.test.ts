@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { expect } from 'chai';
 import { CUDA_LIBRARIES, TENSORRT_LIBRARIES, TENSORRT_NAMES } from '#src/setup/gpu_libraries';
 import { layOut } from '#src/setup/lay_out';
-import { makeDriver, makeGpuLibraries, makeLibrary } from './fake_libraries';
+import { makeCudnn, makeDriver, makeGpuLibraries, makeLibrary, makeTensorRt } from './fake_libraries';
 import { useEnvironment, useTemporaryFolder, writeFile } from './helpers';
 
 /** Libraries stay loaded to the end of their process: each test has a process of its own. */
@@ -19,8 +20,14 @@ describe('loading CUDA and TensorRT', () => {
     LD_LIBRARY_PATH: inside('driver'),
   }));
 
+  let made: string;
+  before(() => {
+    made = fs.mkdtempSync(path.join(os.tmpdir(), 'tftrt-test-'));
+    makeGpuLibraries(made);
+  });
+  after(() => fs.rmSync(made, { recursive: true }));
   beforeEach(() => {
-    makeGpuLibraries(inside('pack'));
+    fs.cpSync(made, inside('pack'), { recursive: true });
     makeDriver(inside('driver'), 12030);
   });
 
@@ -87,7 +94,8 @@ describe('loading CUDA and TensorRT', () => {
   });
 
   it('refuses a cuDNN and a TensorRT that only say their version when asked', () => {
-    makeGpuLibraries(inside('pack'), { cudnn: 8600, tensorRt: 8503 });
+    makeCudnn(inside('pack'), 8600);
+    makeTensorRt(inside('pack'), 8503);
     layOut(inside('pack'));
     const cuda = run('loadCuda(loader)');
     expect(cuda.code).to.equal('TFTRT_CUDA_VERSION');
