@@ -1,6 +1,6 @@
-// Opens TensorFlow's libraries before the addon that needs them is loaded. Depends on nothing but Node-API
-// and the dynamic linker, so that a missing or broken library becomes an error message instead of a failed
-// require().
+// Opens TensorFlow's and NVIDIA's libraries before the addon that needs them is loaded. Depends on nothing
+// but Node-API and the dynamic linker, so that a missing or broken library becomes an error message instead
+// of a failed require().
 
 #include <dlfcn.h>
 #include <node_api.h>
@@ -40,23 +40,48 @@ class QuietLog {
   const bool was_set_;
 };
 
+// Reads the call's string arguments; throws a TypeError with `usage` and returns false where one is none.
+template <size_t N>
+bool ReadStrings(napi_env env, napi_callback_info info, const char* usage, std::string (&strings)[N]) {
+  size_t argc = N;
+  napi_value arguments[N] = {};
+  napi_get_cb_info(env, info, &argc, arguments, nullptr, nullptr);
+  for (size_t i = 0; i < N; ++i) {
+    size_t length = 0;
+    if (i >= argc || napi_get_value_string_utf8(env, arguments[i], nullptr, 0, &length) != napi_ok) {
+      napi_throw_type_error(env, nullptr, usage);
+      return false;
+    }
+    strings[i].resize(length);
+    napi_get_value_string_utf8(env, arguments[i], strings[i].data(), length + 1, &length);
+  }
+  return true;
+}
+
+napi_value MakeNumber(napi_env env, int number) {
+  napi_value value = nullptr;
+  napi_create_int32(env, number, &value);
+  return value;
+}
+
+// A function of a library that is loaded, or null.
+void* FindLoaded(const char* name, const char* symbol) {
+  void* library = dlopen(name, RTLD_NOW | RTLD_NOLOAD);
+  if (library == nullptr) return nullptr;
+  void* function = dlsym(library, symbol);
+  dlclose(library);  // only gives back what RTLD_NOLOAD counted
+  return function;
+}
+
 // open(path: string): string | null
 // Loads a shared library for the rest of the process' life. Returns the dynamic linker's complaint, or null.
 // The symbols stay local: the addon finds them through its own list of needed libraries, and other addons
 // (with a protobuf or an absl of their own) do not see them.
 napi_value Open(napi_env env, napi_callback_info info) {
-  size_t argc = 1;
-  napi_value argument = nullptr;
-  napi_get_cb_info(env, info, &argc, &argument, nullptr, nullptr);
-  size_t length = 0;
-  if (argc < 1 || napi_get_value_string_utf8(env, argument, nullptr, 0, &length) != napi_ok) {
-    napi_throw_type_error(env, nullptr, "open(path): path must be a string");
-    return nullptr;
-  }
-  std::string path(length, '\0');
-  napi_get_value_string_utf8(env, argument, path.data(), length + 1, &length);
+  std::string path[1];
+  if (!ReadStrings(env, info, "open(path): path must be a string", path)) return nullptr;
   const QuietLog quiet;
-  if (dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) != nullptr) return MakeNull(env);
+  if (dlopen(path[0].c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) != nullptr) return MakeNull(env);
   const char* complaint = dlerror();
   return MakeString(env, complaint == nullptr ? "unknown error of the dynamic linker" : complaint);
 }
@@ -64,12 +89,26 @@ napi_value Open(napi_env env, napi_callback_info info) {
 // version(): string | null
 // The version that the loaded libtensorflow_cc reports, or null when none is loaded.
 napi_value Version(napi_env env, napi_callback_info) {
-  void* library = dlopen("libtensorflow_cc.so.2", RTLD_NOW | RTLD_NOLOAD);
-  if (library == nullptr) return MakeNull(env);
-  auto version = reinterpret_cast<const char* (*)()>(dlsym(library, "TF_Version"));
-  napi_value result = version == nullptr ? MakeNull(env) : MakeString(env, version());
-  dlclose(library);
-  return result;
+  auto version = reinterpret_cast<const char* (*)()>(FindLoaded("libtensorflow_cc.so.2", "TF_Version"));
+  return version == nullptr ? MakeNull(env) : MakeString(env, version());
+}
+
+// call(library: string, symbol: string): number | null
+// Calls a function without arguments of a loaded library; null where there is none. NVIDIA's libraries tell
+// their versions so, as small integers.
+napi_value Call(napi_env env, napi_callback_info info) {
+  std::string names[2];
+  if (!ReadStrings(env, info, "call(library, symbol): both must be strings", names)) return nullptr;
+  auto function = reinterpret_cast<int (*)()>(FindLoaded(names[0].c_str(), names[1].c_str()));
+  return function == nullptr ? MakeNull(env) : MakeNumber(env, function());
+}
+
+// driverVersion(): number | null
+// The CUDA version that NVIDIA's driver, once opened, can do: 12030 for 12.3.
+napi_value DriverVersion(napi_env env, napi_callback_info) {
+  auto function = reinterpret_cast<int (*)(int*)>(FindLoaded("libcuda.so.1", "cuDriverGetVersion"));
+  int version = 0;
+  return function == nullptr || function(&version) != 0 ? MakeNull(env) : MakeNumber(env, version);
 }
 
 }  // namespace
@@ -78,6 +117,8 @@ NAPI_MODULE_INIT() {
   const napi_property_descriptor functions[] = {
       {"open", nullptr, Open, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
       {"version", nullptr, Version, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
+      {"call", nullptr, Call, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
+      {"driverVersion", nullptr, DriverVersion, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
   };
   napi_define_properties(env, exports, sizeof(functions) / sizeof(functions[0]), functions);
   return exports;

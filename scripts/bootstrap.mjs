@@ -183,4 +183,4 @@ checkMachine();
 installNpmPackages();
 compile();
 const { setUp } = createRequire(import.meta.url)('../dist/setup/main.js');
-await setUp();
+await setUp(process.argv.slice(2));

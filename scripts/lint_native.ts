@@ -26,7 +26,7 @@ async function clangFormat(): Promise<string> {
   const folder = path.join(cacheDir(), `clang-format-${CLANG_FORMAT_VERSION}`);
   const program = path.join(folder, 'clang_format/data/bin/clang-format');
   await installWithPip({
-    requirement: `clang-format==${CLANG_FORMAT_VERSION}`,
+    requirements: [`clang-format==${CLANG_FORMAT_VERSION}`],
     folder,
     title: `installing clang-format ${CLANG_FORMAT_VERSION}`,
     usually: 'a few seconds',

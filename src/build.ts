@@ -3,7 +3,7 @@ import { TftrtError } from './errors';
 import { planToBuild } from './models/graph_model/hook';
 import type { GraphModelInternals } from './models/graph_model/types';
 import { SavedModel } from './models/saved_model';
-import { nativeRuntime } from './native';
+import { nativeRuntime, requireTensorRt } from './native';
 import { buildModel } from './tensorrt/build';
 import type { BuildOptions } from './tensorrt/options';
 import type { ConversionReport } from './tensorrt/report';
@@ -14,7 +14,7 @@ import type { ConversionReport } from './tensorrt/report';
  * `predict` and `execute` from then on. Predictions go on meanwhile. Engines are built in a process of their own, which takes
  * from seconds to minutes.
  *
- * Errors: `TFTRT_TENSORRT_UNAVAILABLE` without a GPU or TensorRT, `TFTRT_INVALID_ARGUMENT` for wrong options,
+ * Errors: `TFTRT_TENSORRT_UNAVAILABLE` without a GPU, `TFTRT_TENSORRT_MISSING` without TensorRT, `TFTRT_INVALID_ARGUMENT` for wrong options,
  * `TFTRT_ENGINE_BUILD_FAILED` where TensorRT cannot build an engine, `TFTRT_NOT_FREEZABLE` for a model that writes its variables.
  * After an error the model serves as before.
  */
@@ -29,6 +29,7 @@ export async function build(
       `build needs an NVIDIA GPU: TensorRT computes nowhere else, and this process computes on ${runtime.deviceName}.`,
     );
   }
+  requireTensorRt();
   if (model instanceof SavedModel) return buildModel(await model.buildable(), options);
   if (model instanceof GraphModel || typeof (model as GraphModel)?.execute === 'function') {
     return buildModel(await planToBuild(model as unknown as GraphModelInternals).buildable(), options);

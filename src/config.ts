@@ -1,6 +1,6 @@
-import fs from 'node:fs';
 import { TftrtError } from './errors';
 import type { NativeRuntime } from './native';
+import { HOW_TO_USE_THE_CPU, hasNvidiaGpu } from './setup/gpu_libraries';
 import type { Precision } from './tensorrt/options';
 
 /** What `configure` takes. All of it concerns the whole process, and is fixed once the backend was used. */
@@ -127,8 +127,8 @@ export function freezeConfiguration(runtime: NativeRuntime): void {
   if (device !== 'cpu' && !runtime.onGpu) {
     throw new TftrtError(
       'TFTRT_GPU_UNAVAILABLE',
-      `The device '${device}' cannot be used: TensorFlow found no usable GPU (missing CUDA libraries, driver or device). ` +
-        "To run on the CPU instead, set TFTRT_DEVICE=cpu or call configure({device: 'cpu'}).",
+      `The device '${device}' cannot be used: the CUDA libraries are loaded, but TensorFlow made no GPU device. ` +
+        `Its own log says why: run again with TF_CPP_MIN_LOG_LEVEL=0. ${HOW_TO_USE_THE_CPU}`,
     );
   }
   started = runtime;
@@ -161,11 +161,6 @@ function parseDevice(device: string, where: string): number | null {
   const match = /^gpu(?::(\d+))?$/.exec(device);
   if (match === null) throw invalid(`${where} is '${device}'`, "'cpu', 'gpu' or 'gpu:N'");
   return Number(match[1] ?? 0);
-}
-
-/** Whether the NVIDIA driver shows a GPU to this process. */
-function hasNvidiaGpu(): boolean {
-  return fs.existsSync('/dev/nvidia0') || fs.existsSync('/proc/driver/nvidia/gpus');
 }
 
 function invalid(what: string, expected: string): TftrtError {

@@ -7,6 +7,7 @@ import {
 } from './config';
 import { DT } from './dtypes';
 import { TftrtError } from './errors';
+import { loadCuda, loadTensorRt } from './setup/load_gpu_libraries';
 import { type LibraryLoader, loadTensorFlow } from './setup/load_tensorflow';
 import { addonFile } from './setup/paths';
 import type { BuildRequest, BuiltEngines } from './tensorrt/build_request';
@@ -234,15 +235,31 @@ let runtime: NativeRuntime | undefined;
 export function nativeRuntime(): NativeRuntime {
   if (runtime === undefined) {
     const loader = loadAddonFile('tftrt_loader') as LibraryLoader;
+    const configuration = currentConfiguration();
+    if (configuration.device !== 'cpu') loadCuda(loader);
     loadTensorFlow(loader);
     const addon = loadAddonFile('tftrt') as NativeAddon;
-    const configuration = currentConfiguration();
     const started = new NativeRuntime(addon, configuration);
     freezeConfiguration(started);
     process.once('exit', () => addon.finish());
     runtime = started;
   }
   return runtime;
+}
+
+/**
+ * Has TensorRT loaded. Call it before TensorFlow is given a graph with TensorRT's ops: it looks for TensorRT once and
+ * remembers. Throws one TftrtError that lists all missing files, or says that the device is no GPU.
+ */
+export function requireTensorRt(): void {
+  const { onGpu, deviceName } = nativeRuntime();
+  if (!onGpu) {
+    throw new TftrtError(
+      'TFTRT_GPU_UNAVAILABLE',
+      `TensorRT needs a GPU, and the backend computes on ${deviceName}. Set TFTRT_DEVICE=gpu, or call configure({device: 'gpu'}) before the first use.`,
+    );
+  }
+  loadTensorRt(loadAddonFile('tftrt_loader') as LibraryLoader);
 }
 
 function loadAddonFile(name: 'tftrt' | 'tftrt_loader'): unknown {

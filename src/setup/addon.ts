@@ -3,12 +3,13 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { TENSORRT_NAMES } from './gpu_libraries';
 import { withLock } from './lock';
 import { packageRoot, type TensorFlowInstallation } from './paths';
 import { report, runStep } from './run_step';
 
 /** The addon's files, in `<build folder>/Release`. */
-const ADDONS = ['tftrt.node', 'tftrt_loader.node'];
+const ADDONS = ['tftrt.node', 'tftrt_loader.node', TENSORRT_NAMES];
 
 /** How to build: the plain addon goes to build/, one with AddressSanitizer to build-asan/. */
 export interface AddonOptions {
@@ -93,9 +94,10 @@ function hashOfSources(): string {
 
 function filesIn(folder: string): string[] {
   return fs
-    .readdirSync(path.join(packageRoot, folder))
-    .sort()
-    .map((name) => path.join(folder, name));
+    .readdirSync(path.join(packageRoot, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(packageRoot, path.join(entry.parentPath, entry.name)))
+    .sort();
 }
 
 function hash(value: unknown): string {

@@ -14,6 +14,10 @@ export interface LibraryLoader {
   open(path: string): string | null;
   /** The version that the loaded TensorFlow reports, or null when none is loaded. */
   version(): string | null;
+  /** Calls a function without arguments, such as `cudnnGetVersion`, of a loaded library; null where there is none. */
+  call(library: string, symbol: string): number | null;
+  /** The CUDA version that NVIDIA's driver, once opened, can do: 12030 for 12.3. */
+  driverVersion(): number | null;
 }
 
 /**

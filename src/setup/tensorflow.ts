@@ -1,6 +1,6 @@
 import { TftrtError } from '../errors';
 import { locateTensorFlow, TENSORFLOW_VERSION, type TensorFlowInstallation, tensorFlowPlace } from './paths';
-import { installWithPip } from './pip';
+import { installWithPip, WHEELS_FOR_TENSORFLOW } from './pip';
 
 /**
  * Brings TensorFlow's libraries and headers into the cache, unless they are there or TFTRT_TENSORFLOW names an
@@ -10,17 +10,11 @@ export async function ensureTensorFlow(): Promise<TensorFlowInstallation> {
   const place = tensorFlowPlace();
   if (!place.chosenByUser) {
     await installWithPip({
-      requirement: `tensorflow==${TENSORFLOW_VERSION}`,
+      requirements: [`tensorflow==${TENSORFLOW_VERSION}`],
       folder: place.home,
       title: `installing TensorFlow ${TENSORFLOW_VERSION} into ${place.home}`,
       usually: '1 to 5 minutes; 600 MB to download, 1.7 GB on disk',
-      // Only the C++ libraries and headers are used, so the machine's Python may be of any version.
-      options: [
-        '--only-binary=:all:',
-        '--python-version=3.11',
-        '--platform=manylinux2014_x86_64',
-        '--ignore-requires-python',
-      ],
+      options: WHEELS_FOR_TENSORFLOW,
       isWhole,
     });
   }

@@ -16,7 +16,14 @@ describe('tftrt_loader', () => {
   it('refuses what is not a path', () => {
     for (const wrong of [undefined, 7, {}]) {
       expect(() => loader.open(wrong as unknown as string)).to.throw(TypeError, 'path must be a string');
+      expect(() => loader.call('x', wrong as unknown as string)).to.throw(TypeError, 'both must be strings');
     }
+  });
+
+  it('calls functions of loaded libraries only', () => {
+    expect(loader.call('libc.so.6', 'getpid')).to.equal(process.pid);
+    expect(loader.call('libc.so.6', 'no_such_function')).to.equal(null);
+    expect(loader.call('libabsent.so.1', 'getpid')).to.equal(null);
   });
 });
 

@@ -33,7 +33,7 @@ describe('installWithPip', () => {
   const target = () => path.join(folder(), 'cache', 'thing-1.0');
   const runs = () => fs.readFileSync(path.join(folder(), 'runs'), 'utf8').split('\n').length - 1;
   const installation = (requirement = 'thing==1.0') => ({
-    requirement,
+    requirements: [requirement],
     folder: target(),
     title: 'installing a thing',
     usually: 'a moment',
@@ -86,7 +86,7 @@ describe('installWithPip', () => {
     it(`takes nothing half-done for whole after ${signal}`, async () => {
       process.env.PIP_TEST = 'hang';
       const code = `require('#src/setup/pip').installWithPip({
-        requirement: 'thing==1.0', folder: process.argv[1], title: 't', usually: 'u', isWhole: () => false })`;
+        requirements: ['thing==1.0'], folder: process.argv[1], title: 't', usually: 'u', isWhole: () => false })`;
       const installer = spawn(process.execPath, ['-e', code, target()], { stdio: 'ignore' });
       const pidFile = path.join(folder(), 'pid');
       while (!fs.existsSync(pidFile) || fs.readFileSync(pidFile, 'utf8') === '') await sleep(10);

@@ -1,0 +1,97 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { expect } from 'chai';
+import {
+  describeMissing,
+  findLibraries,
+  type GpuLibrary,
+  gpuLibrariesHome,
+  searchPlaces,
+} from '#src/setup/gpu_libraries';
+import { useEnvironment, useTemporaryFolder, writeFile } from './helpers';
+
+const ONE: GpuLibrary = { file: 'libone.so.12', folder: 'nvidia/one/lib' };
+const TWO: GpuLibrary = { file: 'libtwo.so.8', folder: 'nvidia/two/lib', version: '8.9' };
+
+describe('findLibraries', () => {
+  const folder = useTemporaryFolder();
+  const inside = (...names: string[]) => path.join(folder(), ...names);
+  const find = (linker: Record<string, string[]> = {}) => findLibraries([ONE, TWO], places(linker));
+  const places = (linker: Record<string, string[]> = {}) => ({
+    homes: [inside('home'), inside('cache')],
+    folders: [inside('flat'), inside('usr')],
+    knownToLinker: (file: string) => linker[file] ?? [],
+  });
+
+  it('prefers what lies beside TensorFlow, then the cache, then the folders in their order, then the linker', () => {
+    const candidates = [
+      inside('home/nvidia/one/lib/libone.so.12'),
+      inside('cache/nvidia/one/lib/libone.so.12'),
+      inside('flat/libone.so.12'),
+      inside('usr/libone.so.12'),
+      inside('linker/libone.so.12'),
+    ];
+    for (const file of candidates) writeFile(file);
+    for (const file of candidates) {
+      expect(find({ 'libone.so.12': [candidates.at(-1)!] }).found.get(ONE)).to.equal(file);
+      fs.rmSync(file);
+    }
+  });
+
+  it('lists all missing files, and where they were sought', () => {
+    const { missing } = find();
+    const text = describeMissing(missing, places());
+    expect(text.match(/^ {2}missing: .*$/gm)).to.deep.equal([
+      `  missing: ${inside('home/nvidia/one/lib/libone.so.12')}`,
+      `  missing: ${inside('home/nvidia/two/lib/libtwo.so.8')}`,
+    ]);
+    for (const place of ['cache', 'flat', 'usr']) expect(text).to.contain(inside(place));
+  });
+
+  it('names a file of another version instead of taking it', () => {
+    writeFile(inside('usr/libone.so.11'));
+    writeFile(inside('flat/libtwo.so.8.0.5'));
+    fs.symlinkSync('libtwo.so.8.0.5', inside('flat/libtwo.so.8'));
+    const { found, missing } = find();
+    expect(found.size).to.equal(0);
+    expect(missing.map(({ otherVersions }) => otherVersions)).to.deep.equal([
+      [inside('usr/libone.so.11')],
+      [inside('flat/libtwo.so.8.0.5')],
+    ]);
+    expect(describeMissing(missing, places())).to.contain(`wrong version: ${inside('usr/libone.so.11')}\n`);
+  });
+
+  it('goes on to the right version behind a wrong one', () => {
+    writeFile(inside('flat/libtwo.so.8.0.5'));
+    fs.symlinkSync('libtwo.so.8.0.5', inside('flat/libtwo.so.8'));
+    writeFile(inside('usr/libtwo.so.8.9.7'));
+    fs.symlinkSync('libtwo.so.8.9.7', inside('usr/libtwo.so.8'));
+    expect(find().found.get(TWO)).to.equal(inside('usr/libtwo.so.8'));
+  });
+
+  it('takes a link that leads nowhere for missing', () => {
+    fs.mkdirSync(inside('flat'));
+    fs.symlinkSync('gone', inside('flat/libone.so.12'));
+    expect(find().missing.map(({ library }) => library)).to.contain(ONE);
+  });
+});
+
+describe('searchPlaces', () => {
+  useEnvironment(() => ({
+    TFTRT_CACHE_DIR: '/cache',
+    TFTRT_TENSORFLOW: undefined,
+    LD_LIBRARY_PATH: '/mine::/yours',
+  }));
+
+  it('begins with the cache, where set-up puts the libraries beside TensorFlow', () => {
+    expect(gpuLibrariesHome()).to.equal('/cache/tensorflow-2.17.1');
+    expect(searchPlaces().homes).to.deep.equal(['/cache/tensorflow-2.17.1']);
+  });
+
+  it("puts nothing into an installation of the user's, but looks there first", () => {
+    process.env.TFTRT_TENSORFLOW = '/site-packages';
+    expect(gpuLibrariesHome()).to.equal('/cache/tensorflow-2.17.1-gpu');
+    expect(searchPlaces().homes).to.deep.equal(['/site-packages', '/cache/tensorflow-2.17.1-gpu']);
+    expect(searchPlaces().folders).to.include.members(['/site-packages/tensorflow', '/mine', '/yours']);
+  });
+});

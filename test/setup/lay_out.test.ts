@@ -1,0 +1,76 @@
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { expect } from 'chai';
+import { CUDA_LIBRARIES, TENSORRT_LIBRARIES, TENSORRT_NAMES } from '#src/setup/gpu_libraries';
+import { layOut } from '#src/setup/lay_out';
+import { packageRoot } from '#src/setup/paths';
+import { expectTftrtError, useEnvironment, useTemporaryFolder, writeFile } from './helpers';
+
+describe('layOut', () => {
+  const folder = useTemporaryFolder();
+  const source = (...names: string[]) => path.join(folder(), 'pack', ...names);
+  const home = (...names: string[]) => path.join(folder(), 'cache', 'tensorflow-2.17.1', ...names);
+  const link = (...names: string[]) => fs.readlinkSync(home(...names));
+  useEnvironment(() => ({ TFTRT_CACHE_DIR: path.join(folder(), 'cache'), TFTRT_TENSORFLOW: undefined }));
+
+  const write = (files: readonly { file: string }[]) => {
+    for (const { file } of files) writeFile(source(file), file);
+  };
+
+  it('links a flat folder, TensorFlow with it', () => {
+    write([...CUDA_LIBRARIES, ...TENSORRT_LIBRARIES, { file: 'libtensorflow_cc.so.2' }]);
+    write([{ file: 'libtensorflow_framework.so.2' }, { file: 'libcupti.so.12' }]);
+    layOut(source());
+    for (const { file, folder: place } of [...CUDA_LIBRARIES, ...TENSORRT_LIBRARIES]) {
+      expect(link(place, file)).to.equal(source(file));
+    }
+    expect(link('tensorflow/libtensorflow_cc.so.2')).to.equal(source('libtensorflow_cc.so.2'));
+    expect(link('nvidia/cuda_cupti/lib/libcupti.so.12')).to.equal(source('libcupti.so.12'));
+    expect(link('tensorrt/libnvinfer.so.8.6.1')).to.equal('libnvinfer.so.8');
+    expect(link('tensorrt/libnvinfer_plugin.so.8.6.1')).to.equal('libnvinfer_plugin.so.8');
+    expect(fs.existsSync(home('tensorrt', TENSORRT_NAMES))).to.equal(true);
+    expect(fs.readdirSync(home()).sort()).to.deep.equal(['nvidia', 'tensorflow', 'tensorrt']);
+  });
+
+  it('links a site-packages folder, without TensorRT where it has none', () => {
+    for (const { file, folder: place } of CUDA_LIBRARIES) writeFile(source(place, file));
+    layOut(source());
+    expect(link('nvidia/cudnn/lib/libcudnn.so.8')).to.equal(source('nvidia/cudnn/lib/libcudnn.so.8'));
+    expect(fs.readdirSync(home())).to.deep.equal(['nvidia']);
+  });
+
+  it('replaces what was there, and leaves a TensorFlow that set-up brought', () => {
+    write([...CUDA_LIBRARIES, { file: 'libtensorflow_cc.so.2' }, { file: 'libtensorflow_framework.so.2' }]);
+    writeFile(home('nvidia/old'));
+    writeFile(home('tensorflow/libtensorflow_cc.so.2'), 'from pip');
+    layOut(source());
+    layOut(source());
+    expect(fs.existsSync(home('nvidia/old'))).to.equal(false);
+    expect(fs.readFileSync(home('tensorflow/libtensorflow_cc.so.2'), 'utf8')).to.equal('from pip');
+  });
+
+  it('lists all that the folder lacks, and changes nothing then', () => {
+    write(CUDA_LIBRARIES.slice(2));
+    const { message } = expectTftrtError('TFTRT_CUDA_MISSING', () => layOut(source()));
+    expect(message.match(/missing: .*/g)).to.deep.equal([
+      `missing: ${source('nvidia/cuda_runtime/lib/libcudart.so.12')}`,
+      `missing: ${source('nvidia/cublas/lib/libcublasLt.so.12')}`,
+    ]);
+    expect(fs.existsSync(home())).to.equal(false);
+  });
+
+  it('is a program of its own, which needs neither npm nor Python', () => {
+    write(CUDA_LIBRARIES);
+    const run = (...args: string[]) =>
+      spawnSync(process.execPath, [path.join(packageRoot, 'dist/setup/lay_out.js'), ...args], {
+        encoding: 'utf8',
+        env: { ...process.env, PATH: '' },
+      });
+    expect(run(source())).to.include({ status: 0, stdout: '' });
+    expect(link('nvidia/cudnn/lib/libcudnn.so.8')).to.equal(source('libcudnn.so.8'));
+    const { status, stderr } = run();
+    expect(status).to.equal(1);
+    expect(stderr).to.contain('TFTRT_INVALID_ARGUMENT').and.contain('usage');
+  });
+});
