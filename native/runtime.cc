@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
 
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/notification.h"
 #include "error.h"
 #include "google/protobuf/util/json_util.h"
@@ -16,6 +14,7 @@
 #include "tensorflow/core/common_runtime/gpu/gpu_process_state.h"
 #include "tensorflow/core/framework/allocator.h"
 #include "tensorflow/core/framework/device_base.h"
+#include "transfers.h"
 #include "tsl/platform/cpu_info.h"
 #include "tsl/platform/tensor_float_32_utils.h"
 
@@ -32,8 +31,6 @@ Runtime* runtime = nullptr;
 absl::Status FromTF(TF_Status* status) {
   return absl::Status(static_cast<absl::StatusCode>(TF_GetCode(status)), TF_Message(status));
 }
-
-std::string TrimPrintedStatus(const absl::Status& status) { return std::string(status.message()); }
 
 }  // namespace
 
@@ -101,11 +98,14 @@ Runtime::Runtime(const std::string& config_json, bool allow_tf32)
   tf::Device* cpu = eager_context_->HostCPU();
   device_name_ = cpu->name();
   for (tf::Device* device : devices()) {
-    if (device->device_type() == "GPU") {
+    if (device->device_type() != "GPU") continue;
+    if (gpu_ == nullptr) {
       gpu_ = device;
       device_name_ = device->name();
-      break;
     }
+    tf::Allocator* pinned =
+        tf::GPUProcessState::singleton()->GetGpuHostAllocator(config_.gpu_options(), device->NumaNode());
+    streams_.push_back(std::make_unique<GpuStream>(device, pinned));
   }
 }
 
@@ -120,35 +120,6 @@ tf::thread::ThreadPool* Runtime::async_threads() {
     async_threads_ = std::make_unique<tf::thread::ThreadPool>(tf::Env::Default(), "tftrt_async", threads);
   }
   return async_threads_.get();
-}
-
-void Runtime::CopyBytes(void* destination, const void* source, size_t bytes) {
-  constexpr size_t kWorthAThread = 4 << 20;
-  const size_t threads =
-      std::min<size_t>({bytes / kWorthAThread, static_cast<size_t>(tsl::port::MaxParallelism()), 8});
-  if (threads < 2) {
-    if (bytes > 0) std::memcpy(destination, source, bytes);
-    return;
-  }
-  {
-    std::lock_guard<std::mutex> lock(runtime_mutex);
-    if (!copy_threads_) {
-      copy_threads_ = std::make_unique<tf::thread::ThreadPool>(tf::Env::Default(), "tftrt_copy",
-                                                               tsl::port::MaxParallelism());
-    }
-  }
-  const size_t piece = (bytes / threads + 4095) / 4096 * 4096;
-  absl::BlockingCounter left(threads);
-  for (size_t i = 0; i < threads; ++i) {
-    const size_t begin = std::min(i * piece, bytes);
-    const size_t end = i + 1 == threads ? bytes : std::min(begin + piece, bytes);
-    copy_threads_->Schedule([&left, destination, source, begin, end] {
-      std::memcpy(static_cast<char*>(destination) + begin, static_cast<const char*>(source) + begin,
-                  end - begin);
-      left.DecrementCount();
-    });
-  }
-  left.Wait();
 }
 
 bool Runtime::OnDevice(tf::DataType dtype) const {
@@ -180,36 +151,12 @@ tf::Tensor Runtime::Allocate(tf::DataType dtype, const tf::TensorShape& shape) {
   return AllocateFrom(gpu_->GetAllocator(tf::AllocatorAttributes()), dtype, shape);
 }
 
-tf::Tensor Runtime::AllocateStaging(tf::DataType dtype, const tf::TensorShape& shape) {
-  if (gpu_ == nullptr || dtype == tf::DT_STRING) return AllocateFrom(tf::cpu_allocator(), dtype, shape);
-  tf::Allocator* pinned =
-      tf::GPUProcessState::singleton()->GetGpuHostAllocator(config_.gpu_options(), gpu_->NumaNode());
-  return AllocateFrom(pinned, dtype, shape);
-}
-
-void Runtime::CopyToDevice(const tf::Tensor& host, tf::Tensor* device) {
-  if (host.TotalBytes() == 0) return;
-  tf::DeviceContext* context = gpu_->tensorflow_accelerator_device_info()->default_context;
-  // `host` and `*device` share their buffers with these copies, which the callback keeps until the stream got
-  // there.
-  auto source = std::make_shared<tf::Tensor>(host);
-  auto destination = std::make_shared<tf::Tensor>(*device);
-  context->CopyCPUTensorToDevice(
-      source.get(), gpu_, destination.get(),
-      [source, destination](const absl::Status& status) {
-        if (!status.ok()) LOG(ERROR) << "copy to the device failed: " << TrimPrintedStatus(status);
-      },
-      /*sync_dst_compute=*/true);
-}
-
-void Runtime::CopyToHost(const tf::Tensor& device, tf::Tensor* host,
-                         std::function<void(const absl::Status&)> done) {
-  if (device.TotalBytes() == 0) return done(absl::OkStatus());
-  tf::DeviceContext* context = gpu_->tensorflow_accelerator_device_info()->default_context;
-  auto source = std::make_shared<tf::Tensor>(device);
-  context->CopyDeviceTensorToCPU(
-      source.get(), "", gpu_, host,
-      [source, done = std::move(done)](const absl::Status& status) { done(status); });
+GpuStream& Runtime::StreamOf(tf::Device* device) {
+  for (const auto& stream : streams_) {
+    if (stream->device() == device) return *stream;
+  }
+  throw Error("TFTRT_INTERNAL",
+              absl::StrCat(device == nullptr ? "the host" : device->name(), " has no stream"));
 }
 
 HandlePtr Runtime::Wrap(tf::Tensor tensor, bool on_device) {
@@ -225,26 +172,21 @@ bool Runtime::IsOnDevice(tf::TensorHandle* handle) {
 tf::Tensor Runtime::TensorOn(tf::TensorHandle* handle, bool on_device) {
   const tf::Tensor& tensor = TensorOf(handle);
   if (gpu_ == nullptr || on_device == IsOnDevice(handle)) return tensor;
+  const size_t bytes = tensor.TotalBytes();
   if (on_device) {
     tf::Tensor copy =
         AllocateFrom(gpu_->GetAllocator(tf::AllocatorAttributes()), tensor.dtype(), tensor.shape());
-    CopyToDevice(tensor, &copy);
+    StreamOf(gpu_).CopyFromHost(copy.data(), tensor.data(), bytes, /*booleans=*/false);
     return copy;
   }
-  tf::Tensor copy = AllocateStaging(tensor.dtype(), tensor.shape());
-  absl::Notification finished;
-  absl::Status status;
-  CopyToHost(tensor, &copy, [&](const absl::Status& result) {
-    status = result;
-    finished.Notify();
-  });
-  finished.WaitForNotification();
-  ThrowIfError(status, "reading a tensor from the device");
+  tf::Tensor copy = AllocateFrom(tf::cpu_allocator(), tensor.dtype(), tensor.shape());
+  GpuRead(StreamOf(handle->device()), tensor.data(), bytes).Finish(copy.data(), kPatientRead);
   return copy;
 }
 
 void Runtime::Drain() {
   if (gpu_ == nullptr) return;
+  GetTransfers().AddSynchronization();
   const auto* device = gpu_->tensorflow_accelerator_device_info();
   absl::Notification drained;
   device->event_mgr->ThenExecute(device->stream, [&drained] { drained.Notify(); });
@@ -252,7 +194,9 @@ void Runtime::Drain() {
 }
 
 void Runtime::Synchronize() {
-  if (gpu_ != nullptr) ThrowIfError(gpu_->Sync(), "waiting for the device");
+  if (gpu_ == nullptr) return;
+  GetTransfers().AddSynchronization();
+  ThrowIfError(gpu_->Sync(), "waiting for the device");
 }
 
 }  // namespace tftrt

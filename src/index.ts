@@ -5,7 +5,7 @@ import { hookGraphModel, registerGraphModelFlag } from './models/graph_model/hoo
 
 export { type Configuration, configure } from './config';
 export { TftrtError } from './errors';
-export { type DeviceInfo, devices, type Stats, stats } from './info';
+export { type DeviceInfo, devices, type Stats, stats, type Transfers } from './info';
 export { loadSavedModel, type SavedModel, type SavedModelOptions } from './models/saved_model';
 
 registerTftrt();

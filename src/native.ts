@@ -91,6 +91,21 @@ export interface DeviceInfo {
   readonly description: string;
 }
 
+/** Copies of tensors: how many, and their bytes. */
+export interface Copies {
+  readonly count: number;
+  readonly bytes: number;
+}
+
+/** What passed between the host and GPUs in this process; all zero on the CPU. */
+export interface Transfers {
+  readonly hostToDevice: Copies;
+  readonly deviceToHost: Copies;
+  readonly deviceToDevice: Copies;
+  /** Waits of a host thread for a GPU. */
+  readonly synchronizations: number;
+}
+
 /** Live objects of this thread in the addon; figures of the device's allocator where it keeps any. */
 export interface NativeStats {
   readonly tensors: number;
@@ -98,6 +113,7 @@ export interface NativeStats {
   readonly programs: number;
   readonly callables: number;
   readonly preparedOps: number;
+  readonly transfers: Transfers;
   readonly deviceBytesInUse?: number;
   readonly devicePeakBytes?: number;
   readonly deviceLimitBytes?: number;
