@@ -1,6 +1,7 @@
 // The addon's registration: one EnvState for each JavaScript environment, and the list of functions.
 #include "eager.h"
 #include "env_state.h"
+#include "gpu_functions.h"
 #include "napi_helpers.h"
 #include "program_functions.h"
 #include "runtime_functions.h"
@@ -19,6 +20,7 @@ static napi_value Initialize(napi_env env, napi_value exports) {
     RegisterTensorFunctions(env, exports);
     RegisterEagerFunctions(env, exports);
     RegisterProgramFunctions(env, exports);
+    RegisterGpuFunctions(env, exports);
   } catch (const Error& error) {
     napi_throw_error(env, error.code().c_str(), error.what());
     return nullptr;

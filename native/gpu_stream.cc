@@ -60,6 +60,15 @@ void GpuStream::CopyOnDevice(void* destination, const void* source, size_t bytes
             "copying within the GPU");
 }
 
+void GpuStream::Synchronize() {
+  GetTransfers().AddSynchronization();
+  const CudaContext current(context_);
+  PinnedPool::BlockPtr block = pool_.Acquire(0, /*may_wait=*/false);
+  CheckCuda(Cuda().EventRecord(block->event(), stream_), "waiting for the GPU");
+  CheckCuda(Cuda().EventSynchronize(block->event()), "waiting for the GPU");
+  pool_.Release(std::move(block));
+}
+
 void GpuStream::Wait(CUevent event, std::chrono::microseconds patience) {
   const auto end = std::chrono::steady_clock::now() + patience;
   CUresult result;

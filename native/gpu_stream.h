@@ -37,6 +37,8 @@ class GpuStream {
   void CopyFromHost(void* destination, const void* source, size_t bytes, bool booleans);
   // Enqueues a copy within the device's memory.
   void CopyOnDevice(void* destination, const void* source, size_t bytes);
+  // Waits, asleep, for all work that is enqueued on the stream.
+  void Synchronize();
 
  private:
   friend class GpuRead;

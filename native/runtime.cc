@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "error.h"
+#include "foreign_memory.h"
 #include "google/protobuf/util/json_util.h"
 #include "tensorflow/c/eager/c_api.h"
 #include "tensorflow/c/eager/tfe_context_internal.h"
@@ -186,6 +187,7 @@ tf::Tensor Runtime::TensorOn(tf::TensorHandle* handle, bool on_device) {
 
 void Runtime::Drain() {
   if (gpu_ == nullptr) return;
+  ReleaseCallback::WaitForAll();
   GetTransfers().AddSynchronization();
   const auto* device = gpu_->tensorflow_accelerator_device_info();
   absl::Notification drained;

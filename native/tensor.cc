@@ -11,8 +11,6 @@ namespace tftrt {
 
 namespace tf = tensorflow;
 
-namespace {
-
 tf::TensorShape ShapeFromCommands(EnvState& state, int rank) {
   if (rank < 0 || static_cast<size_t>(rank) > state.commands_length()) {
     throw Error("TFTRT_INVALID_ARGUMENT", absl::StrCat("rank ", rank, " is out of range"));
@@ -30,6 +28,8 @@ tf::DataType GetDataType(napi_env env, napi_value value) {
     throw Error("TFTRT_INVALID_ARGUMENT", absl::StrCat("unknown dtype ", number));
   return static_cast<tf::DataType>(number);
 }
+
+namespace {
 
 // Copies elements into a host tensor. tfjs keeps bool values as bytes that may be other than 0 and 1.
 void CopyElements(const void* source, size_t bytes, tf::Tensor* tensor) {

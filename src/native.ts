@@ -41,6 +41,23 @@ export interface NativeAddon {
   readStringTensor(tensor: Handle): Uint8Array[];
   tensorOnDevice(tensor: Handle): boolean;
 
+  /** The compute stream (CUstream) of a GPU by its name in `devices`. */
+  computeStream(device: string): bigint;
+  /** Where a tensor in device memory is: pointer, compute stream, device. */
+  deviceMemory(tensor: Handle): [pointer: bigint, stream: bigint, device: string];
+  /** A copy in device memory of a tensor in host memory. */
+  copyToDevice(tensor: Handle): Handle;
+  /** commands: dimensions. `release` is called once, unless this throws. */
+  tensorFromDevice(
+    dtype: number,
+    rank: number,
+    pointer: bigint,
+    copy: boolean,
+    event: bigint | undefined,
+    stream: bigint | undefined,
+    release: (() => void) | undefined,
+  ): Handle;
+
   /** Takes a tensorflow.NodeDef in JSON; returns an id for `execute`. Intern them. */
   prepareOp(nodeDef: string): number;
   /** Drops all prepared ops: their ids are invalid from here on. */
