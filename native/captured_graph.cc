@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "capturable.h"
 #include "error.h"
+#include "transfers.h"
 
 namespace tftrt {
 
@@ -193,6 +194,7 @@ std::vector<HandlePtr> CapturedGraph::Run(const std::vector<CapturedInput>& inpu
     if (inputs[i].tensor != nullptr) {
       CheckCuda(Cuda().MemcpyDtoDAsync(Address(inputs_[i]), Address(TensorOf(inputs[i].tensor)), bytes, stream),
                 "copying an input");
+      GetTransfers().device_to_device.Add(bytes);
       continue;
     }
     // In pieces, so that the GPU fetches the first while the second is copied.
@@ -205,6 +207,7 @@ std::vector<HandlePtr> CapturedGraph::Run(const std::vector<CapturedInput>& inpu
       CheckCuda(Cuda().MemcpyHtoDAsync(Address(inputs_[i]) + begin, staging + begin, piece, stream),
                 "uploading an input");
     }
+    GetTransfers().host_to_device.Add(bytes);
     CheckCuda(Cuda().EventRecord(staging_[2 * i + turn_ % 2].copied, stream), "recording an event");
   }
   CheckCuda(Cuda().GraphLaunch(executable_, stream), "running a CUDA graph");
@@ -212,6 +215,7 @@ std::vector<HandlePtr> CapturedGraph::Run(const std::vector<CapturedInput>& inpu
   for (size_t i = 0; i < outputs_.size(); ++i) {
     CheckCuda(Cuda().MemcpyDtoDAsync(Address(results[i]), Address(outputs_[i]), outputs_[i].TotalBytes(), stream),
               "copying an output");
+    GetTransfers().device_to_device.Add(outputs_[i].TotalBytes());
     handles.push_back(runtime_.Wrap(std::move(results[i]), true));
   }
   return handles;

@@ -22,11 +22,12 @@ CudaDriver Open() {
                              ". Install the driver (525 or later), or run on the CPU: TFTRT_DEVICE=cpu"));
   }
   CudaDriver driver;
-#define TFTRT_FIND(member, symbol)                                                                      \
-  driver.member = reinterpret_cast<decltype(driver.member)>(dlsym(library, #symbol));                   \
-  if (driver.member == nullptr) {                                                                       \
-    throw Error("TFTRT_GPU_UNAVAILABLE", absl::StrCat("NVIDIA's driver (", kLibrary, ") has no " #symbol \
-                                                      ": it is too old. Install 525 or later"));         \
+#define TFTRT_FIND(member, symbol)                                                          \
+  driver.member = reinterpret_cast<decltype(driver.member)>(dlsym(library, #symbol));       \
+  if (driver.member == nullptr) {                                                           \
+    throw Error("TFTRT_GPU_UNAVAILABLE",                                                    \
+                absl::StrCat("NVIDIA's driver (", kLibrary,                                 \
+                             ") has no " #symbol ": it is too old. Install 525 or later")); \
   }
   TFTRT_CUDA_FUNCTIONS(TFTRT_FIND)
 #undef TFTRT_FIND
@@ -64,6 +65,10 @@ CudaContext::CudaContext(int platform_device_id) {
     }
     context = known;
   }
+  CheckCuda(Cuda().CtxPushCurrent(context), "entering the GPU's context");
+}
+
+CudaContext::CudaContext(CUcontext context) {
   CheckCuda(Cuda().CtxPushCurrent(context), "entering the GPU's context");
 }
 

@@ -9,35 +9,39 @@
 namespace tftrt {
 
 // What this project calls: the member's name, the exported symbol.
-#define TFTRT_CUDA_FUNCTIONS(F)                              \
-  F(GetErrorString, cuGetErrorString)                        \
-  F(Init, cuInit)                                            \
-  F(DriverGetVersion, cuDriverGetVersion)                    \
-  F(DeviceGet, cuDeviceGet)                                  \
-  F(DeviceGetCount, cuDeviceGetCount)                        \
-  F(DeviceTotalMem, cuDeviceTotalMem_v2)                     \
-  F(DevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain)        \
-  F(CtxPushCurrent, cuCtxPushCurrent_v2)                     \
-  F(CtxPopCurrent, cuCtxPopCurrent_v2)                       \
-  F(CtxSynchronize, cuCtxSynchronize)                        \
-  F(PointerGetAttribute, cuPointerGetAttribute)              \
-  F(MemcpyHtoDAsync, cuMemcpyHtoDAsync_v2)                   \
-  F(MemcpyDtoHAsync, cuMemcpyDtoHAsync_v2)                   \
-  F(MemcpyDtoDAsync, cuMemcpyDtoDAsync_v2)                   \
-  F(StreamSynchronize, cuStreamSynchronize)                  \
-  F(StreamWaitEvent, cuStreamWaitEvent)                      \
-  F(StreamBeginCapture, cuStreamBeginCapture_v2)             \
-  F(StreamEndCapture, cuStreamEndCapture)                    \
-  F(EventCreate, cuEventCreate)                              \
-  F(EventRecord, cuEventRecord)                              \
-  F(EventQuery, cuEventQuery)                                \
-  F(EventSynchronize, cuEventSynchronize)                    \
-  F(EventElapsedTime, cuEventElapsedTime)                    \
-  F(EventDestroy, cuEventDestroy_v2)                         \
-  F(GraphInstantiate, cuGraphInstantiateWithFlags)           \
-  F(GraphGetNodes, cuGraphGetNodes)                          \
-  F(GraphLaunch, cuGraphLaunch)                              \
-  F(GraphExecDestroy, cuGraphExecDestroy)                    \
+#define TFTRT_CUDA_FUNCTIONS(F)                       \
+  F(GetErrorString, cuGetErrorString)                 \
+  F(Init, cuInit)                                     \
+  F(DriverGetVersion, cuDriverGetVersion)             \
+  F(DeviceGet, cuDeviceGet)                           \
+  F(DeviceGetCount, cuDeviceGetCount)                 \
+  F(DeviceTotalMem, cuDeviceTotalMem_v2)              \
+  F(DevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain) \
+  F(CtxPushCurrent, cuCtxPushCurrent_v2)              \
+  F(CtxPopCurrent, cuCtxPopCurrent_v2)                \
+  F(CtxSynchronize, cuCtxSynchronize)                 \
+  F(CtxGetDevice, cuCtxGetDevice)                     \
+  F(PointerGetAttribute, cuPointerGetAttribute)       \
+  F(MemGetAddressRange, cuMemGetAddressRange_v2)      \
+  F(MemcpyHtoDAsync, cuMemcpyHtoDAsync_v2)            \
+  F(MemcpyDtoHAsync, cuMemcpyDtoHAsync_v2)            \
+  F(MemcpyDtoDAsync, cuMemcpyDtoDAsync_v2)            \
+  F(StreamCreate, cuStreamCreate)                     \
+  F(StreamGetCtx, cuStreamGetCtx)                     \
+  F(StreamSynchronize, cuStreamSynchronize)           \
+  F(StreamWaitEvent, cuStreamWaitEvent)               \
+  F(StreamBeginCapture, cuStreamBeginCapture_v2)      \
+  F(StreamEndCapture, cuStreamEndCapture)             \
+  F(EventCreate, cuEventCreate)                       \
+  F(EventRecord, cuEventRecord)                       \
+  F(EventQuery, cuEventQuery)                         \
+  F(EventSynchronize, cuEventSynchronize)             \
+  F(EventElapsedTime, cuEventElapsedTime)             \
+  F(EventDestroy, cuEventDestroy_v2)                  \
+  F(GraphInstantiate, cuGraphInstantiateWithFlags)    \
+  F(GraphGetNodes, cuGraphGetNodes)                   \
+  F(GraphLaunch, cuGraphLaunch)                       \
+  F(GraphExecDestroy, cuGraphExecDestroy)             \
   F(GraphDestroy, cuGraphDestroy)
 
 struct CudaDriver {
@@ -53,10 +57,12 @@ const CudaDriver& Cuda();
 // own text.
 void CheckCuda(CUresult result, const std::string& what);
 
-// Makes the primary context of a GPU, the one that TensorFlow uses, the thread's current one for a while.
+// Makes a context (that of a GPU's stream, or the primary one, which TensorFlow uses) the thread's current
+// one for a while.
 class CudaContext {
  public:
   explicit CudaContext(int platform_device_id);
+  explicit CudaContext(CUcontext context);
   ~CudaContext();
   CudaContext(const CudaContext&) = delete;
   CudaContext& operator=(const CudaContext&) = delete;

@@ -34,6 +34,8 @@ struct PreparedOp {
     absl::InlinedVector<tensorflow::DataType, 4> dtypes;
     std::unique_ptr<tensorflow::EagerOperation> operation;
     CpuKernel kernel;  // null where the operation runs in the eager runtime
+    // Where the GPU's or CPU's kernel wants each input; empty without a GPU.
+    std::vector<bool> on_device;
   };
 
   std::string name;

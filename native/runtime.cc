@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
 
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/notification.h"
 #include "error.h"
+#include "foreign_memory.h"
 #include "google/protobuf/util/json_util.h"
 #include "tensorflow/c/eager/c_api.h"
 #include "tensorflow/c/eager/tfe_context_internal.h"
@@ -16,9 +15,9 @@
 #include "tensorflow/core/common_runtime/gpu/gpu_process_state.h"
 #include "tensorflow/core/framework/allocator.h"
 #include "tensorflow/core/framework/device_base.h"
+#include "transfers.h"
 #include "tsl/platform/cpu_info.h"
 #include "tsl/platform/tensor_float_32_utils.h"
-#include "xla/stream_executor/stream.h"
 
 namespace tftrt {
 
@@ -33,14 +32,6 @@ Runtime* runtime = nullptr;
 absl::Status FromTF(TF_Status* status) {
   return absl::Status(static_cast<absl::StatusCode>(TF_GetCode(status)), TF_Message(status));
 }
-
-CUstream StreamOf(tf::Device* device) {
-  if (device == nullptr) return nullptr;
-  return static_cast<CUstream>(
-      device->tensorflow_accelerator_device_info()->stream->platform_specific_handle().stream);
-}
-
-std::string TrimPrintedStatus(const absl::Status& status) { return std::string(status.message()); }
 
 }  // namespace
 
@@ -117,10 +108,13 @@ Runtime::Runtime(const std::string& config_json, bool allow_tf32, const MemoryLi
     } else if (has_arena && arena_ == nullptr) {
       arena_ = device;
     }
+    tf::Allocator* pinned =
+        tf::GPUProcessState::singleton()->GetGpuHostAllocator(config_.gpu_options(), device->NumaNode());
+    streams_.push_back(std::make_unique<GpuStream>(device, pinned));
   }
   platform_device_id_ = std::atoi(config_.gpu_options().visible_device_list().c_str());
-  compute_stream_ = StreamOf(gpu_);
-  arena_stream_ = StreamOf(arena_);
+  if (gpu_ != nullptr) compute_stream_ = StreamOf(gpu_).handle();
+  if (arena_ != nullptr) arena_stream_ = StreamOf(arena_).handle();
 }
 
 std::vector<tf::Device*> Runtime::devices() const {
@@ -136,35 +130,6 @@ tf::thread::ThreadPool* Runtime::async_threads() {
     async_threads_ = std::make_unique<tf::thread::ThreadPool>(tf::Env::Default(), "tftrt_async", threads);
   }
   return async_threads_.get();
-}
-
-void Runtime::CopyBytes(void* destination, const void* source, size_t bytes) {
-  constexpr size_t kWorthAThread = 4 << 20;
-  const size_t threads =
-      std::min<size_t>({bytes / kWorthAThread, static_cast<size_t>(tsl::port::MaxParallelism()), 8});
-  if (threads < 2) {
-    if (bytes > 0) std::memcpy(destination, source, bytes);
-    return;
-  }
-  {
-    std::lock_guard<std::mutex> lock(runtime_mutex);
-    if (!copy_threads_) {
-      copy_threads_ = std::make_unique<tf::thread::ThreadPool>(tf::Env::Default(), "tftrt_copy",
-                                                               tsl::port::MaxParallelism());
-    }
-  }
-  const size_t piece = (bytes / threads + 4095) / 4096 * 4096;
-  absl::BlockingCounter left(threads);
-  for (size_t i = 0; i < threads; ++i) {
-    const size_t begin = std::min(i * piece, bytes);
-    const size_t end = i + 1 == threads ? bytes : std::min(begin + piece, bytes);
-    copy_threads_->Schedule([&left, destination, source, begin, end] {
-      std::memcpy(static_cast<char*>(destination) + begin, static_cast<const char*>(source) + begin,
-                  end - begin);
-      left.DecrementCount();
-    });
-  }
-  left.Wait();
 }
 
 bool Runtime::OnDevice(tf::DataType dtype) const {
@@ -207,29 +172,12 @@ tf::Tensor Runtime::AllocateStaging(tf::DataType dtype, const tf::TensorShape& s
   return AllocateFrom(pinned, dtype, shape);
 }
 
-void Runtime::CopyToDevice(const tf::Tensor& host, tf::Tensor* device) {
-  if (host.TotalBytes() == 0) return;
-  tf::DeviceContext* context = gpu_->tensorflow_accelerator_device_info()->default_context;
-  // `host` and `*device` share their buffers with these copies, which the callback keeps until the stream got
-  // there.
-  auto source = std::make_shared<tf::Tensor>(host);
-  auto destination = std::make_shared<tf::Tensor>(*device);
-  context->CopyCPUTensorToDevice(
-      source.get(), gpu_, destination.get(),
-      [source, destination](const absl::Status& status) {
-        if (!status.ok()) LOG(ERROR) << "copy to the device failed: " << TrimPrintedStatus(status);
-      },
-      /*sync_dst_compute=*/true);
-}
-
-void Runtime::CopyToHost(const tf::Tensor& device, tf::Tensor* host,
-                         std::function<void(const absl::Status&)> done) {
-  if (device.TotalBytes() == 0) return done(absl::OkStatus());
-  tf::DeviceContext* context = gpu_->tensorflow_accelerator_device_info()->default_context;
-  auto source = std::make_shared<tf::Tensor>(device);
-  context->CopyDeviceTensorToCPU(
-      source.get(), "", gpu_, host,
-      [source, done = std::move(done)](const absl::Status& status) { done(status); });
+GpuStream& Runtime::StreamOf(tf::Device* device) {
+  for (const auto& stream : streams_) {
+    if (stream->device() == device) return *stream;
+  }
+  throw Error("TFTRT_INTERNAL",
+              absl::StrCat(device == nullptr ? "the host" : device->name(), " has no stream"));
 }
 
 HandlePtr Runtime::Wrap(tf::Tensor tensor, bool on_device) {
@@ -245,26 +193,22 @@ bool Runtime::IsOnDevice(tf::TensorHandle* handle) {
 tf::Tensor Runtime::TensorOn(tf::TensorHandle* handle, bool on_device) {
   const tf::Tensor& tensor = TensorOf(handle);
   if (gpu_ == nullptr || on_device == IsOnDevice(handle)) return tensor;
+  const size_t bytes = tensor.TotalBytes();
   if (on_device) {
     tf::Tensor copy =
         AllocateFrom(gpu_->GetAllocator(tf::AllocatorAttributes()), tensor.dtype(), tensor.shape());
-    CopyToDevice(tensor, &copy);
+    StreamOf(gpu_).CopyFromHost(copy.data(), tensor.data(), bytes, /*booleans=*/false);
     return copy;
   }
-  tf::Tensor copy = AllocateStaging(tensor.dtype(), tensor.shape());
-  absl::Notification finished;
-  absl::Status status;
-  CopyToHost(tensor, &copy, [&](const absl::Status& result) {
-    status = result;
-    finished.Notify();
-  });
-  finished.WaitForNotification();
-  ThrowIfError(status, "reading a tensor from the device");
+  tf::Tensor copy = AllocateFrom(tf::cpu_allocator(), tensor.dtype(), tensor.shape());
+  GpuRead(StreamOf(handle->device()), tensor.data(), bytes).Finish(copy.data(), kPatientRead);
   return copy;
 }
 
 void Runtime::Drain() {
   if (gpu_ == nullptr) return;
+  ReleaseCallback::WaitForAll();
+  GetTransfers().AddSynchronization();
   const auto* device = gpu_->tensorflow_accelerator_device_info();
   absl::Notification drained;
   device->event_mgr->ThenExecute(device->stream, [&drained] { drained.Notify(); });
@@ -272,7 +216,9 @@ void Runtime::Drain() {
 }
 
 void Runtime::Synchronize() {
-  if (gpu_ != nullptr) ThrowIfError(gpu_->Sync(), "waiting for the device");
+  if (gpu_ == nullptr) return;
+  GetTransfers().AddSynchronization();
+  ThrowIfError(gpu_->Sync(), "waiting for the device");
 }
 
 }  // namespace tftrt

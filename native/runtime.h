@@ -2,13 +2,12 @@
 // shared by all JavaScript environments (worker threads) and lives until the process ends.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "cuda_driver.h"
 #include "device_memory.h"
+#include "gpu_stream.h"
 #include "tensorflow/core/common_runtime/device.h"
 #include "tensorflow/core/common_runtime/eager/context.h"
 #include "tensorflow/core/common_runtime/eager/tensor_handle.h"
@@ -50,26 +49,16 @@ class Runtime {
   // Threads for asynchronous runs, loads and reads.
   tensorflow::thread::ThreadPool* async_threads();
 
-  // Copies host memory, large pieces with several threads: a fresh destination's page faults cost more than
-  // the copy.
-  void CopyBytes(void* destination, const void* source, size_t bytes);
-
   // Whether TensorFlow keeps tensors of this dtype on the device; int32, strings and handles stay in host
   // memory.
   bool OnDevice(tensorflow::DataType dtype) const;
   // A tensor in the device allocator's memory, or in host memory where OnDevice is false.
   tensorflow::Tensor Allocate(tensorflow::DataType dtype, const tensorflow::TensorShape& shape);
   tensorflow::Tensor AllocateInArena(tensorflow::DataType dtype, const tensorflow::TensorShape& shape);
-  // A host tensor that copies to and from the device run fast from: pinned where there is a GPU.
+  // A host tensor that the GPU copies from fast.
   tensorflow::Tensor AllocateStaging(tensorflow::DataType dtype, const tensorflow::TensorShape& shape);
-
-  // Enqueues the copy on the device's stream; work enqueued later on it sees the values. Keeps `host` alive
-  // until done.
-  void CopyToDevice(const tensorflow::Tensor& host, tensorflow::Tensor* device);
-  // Calls `done` on some thread once `host` holds the values that the device has after all work enqueued
-  // before.
-  void CopyToHost(const tensorflow::Tensor& device, tensorflow::Tensor* host,
-                  std::function<void(const absl::Status&)> done);
+  // The compute stream of a GPU device of TensorFlow's.
+  GpuStream& StreamOf(tensorflow::Device* device);
 
   // Wraps a tensor: in device memory when `on_device`, else in host memory.
   HandlePtr Wrap(tensorflow::Tensor tensor, bool on_device);
@@ -97,9 +86,8 @@ class Runtime {
   CUstream compute_stream_ = nullptr;
   CUstream arena_stream_ = nullptr;
   std::string device_name_;
+  std::vector<std::unique_ptr<GpuStream>> streams_;  // one for each GPU device
   std::unique_ptr<tensorflow::thread::ThreadPool> async_threads_;
-  // Apart from the above, whose threads wait for these.
-  std::unique_ptr<tensorflow::thread::ThreadPool> copy_threads_;
 };
 
 // The tensor of a handle that is ready. Throws when TensorFlow poisoned it.

@@ -6,6 +6,7 @@
 #include "tensorflow/c/c_api.h"
 #include "tensorflow/core/framework/allocator.h"
 #include "tensorflow/core/util/util.h"
+#include "transfers.h"
 
 namespace tftrt {
 
@@ -81,7 +82,15 @@ Napi::Value Synchronize(EnvState& state, const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-// This environment's live objects, and the device allocator's figures where there are any.
+Napi::Value ToObject(Napi::Env env, const Transfers::Copies& copies) {
+  Napi::Object object = Napi::Object::New(env);
+  object.Set("count", static_cast<double>(copies.count));
+  object.Set("bytes", static_cast<double>(copies.bytes));
+  return object;
+}
+
+// This environment's live objects, the device allocator's figures where there are any, and the process's
+// transfers.
 Napi::Value Stats(EnvState& state, const Napi::CallbackInfo& info) {
   Napi::Object object = Napi::Object::New(info.Env());
   object.Set("tensors", static_cast<double>(state.tensors.size()));
@@ -103,6 +112,13 @@ Napi::Value Stats(EnvState& state, const Napi::CallbackInfo& info) {
     const std::optional<tf::AllocatorStats> stats = arena->GetAllocator(tf::AllocatorAttributes())->GetStats();
     if (stats) object.Set("graphArenaBytesInUse", static_cast<double>(stats->bytes_in_use));
   }
+  const Transfers& transfers = GetTransfers();
+  Napi::Object counts = Napi::Object::New(info.Env());
+  counts.Set("hostToDevice", ToObject(info.Env(), transfers.host_to_device));
+  counts.Set("deviceToHost", ToObject(info.Env(), transfers.device_to_host));
+  counts.Set("deviceToDevice", ToObject(info.Env(), transfers.device_to_device));
+  counts.Set("synchronizations", static_cast<double>(transfers.synchronizations));
+  object.Set("transfers", counts);
   return object;
 }
 

@@ -1,17 +1,15 @@
 #include "tensor.h"
 
 #include <cstring>
-#include <limits>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/notification.h"
+#include "copy_threads.h"
 #include "napi_helpers.h"
 
 namespace tftrt {
 
 namespace tf = tensorflow;
-
-namespace {
 
 tf::TensorShape ShapeFromCommands(EnvState& state, int rank) {
   if (rank < 0 || static_cast<size_t>(rank) > state.commands_length()) {
@@ -31,8 +29,10 @@ tf::DataType GetDataType(napi_env env, napi_value value) {
   return static_cast<tf::DataType>(number);
 }
 
-// Copies elements into a tensor. tfjs keeps bool values as bytes that may be other than 0 and 1.
-void CopyElements(Runtime& runtime, const void* source, size_t bytes, tf::Tensor* tensor) {
+namespace {
+
+// Copies elements into a host tensor. tfjs keeps bool values as bytes that may be other than 0 and 1.
+void CopyElements(const void* source, size_t bytes, tf::Tensor* tensor) {
   if (bytes == 0) return;
   if (tensor->dtype() == tf::DT_BOOL) {
     const uint8_t* values = static_cast<const uint8_t*>(source);
@@ -40,7 +40,7 @@ void CopyElements(Runtime& runtime, const void* source, size_t bytes, tf::Tensor
     for (size_t i = 0; i < bytes; ++i) flags[i] = values[i] != 0;
     return;
   }
-  runtime.CopyBytes(tensor->data(), source, bytes);
+  CopyBytes(tensor->data(), source, bytes);
 }
 
 void RequireBytes(const TypedArray& array, const tf::Tensor& tensor) {
@@ -54,13 +54,14 @@ void RequireBytes(const TypedArray& array, const tf::Tensor& tensor) {
 
 HandlePtr Upload(Runtime& runtime, const void* source, size_t bytes, tf::DataType dtype,
                  const tf::TensorShape& shape) {
+  tf::Tensor tensor = runtime.Allocate(dtype, shape);
   const bool on_device = runtime.OnDevice(dtype);
-  tf::Tensor host = on_device ? runtime.AllocateStaging(dtype, shape) : runtime.Allocate(dtype, shape);
-  CopyElements(runtime, source, bytes, &host);
-  if (!on_device) return runtime.Wrap(std::move(host), false);
-  tf::Tensor device = runtime.Allocate(dtype, shape);
-  runtime.CopyToDevice(host, &device);
-  return runtime.Wrap(std::move(device), true);
+  if (on_device) {
+    runtime.StreamOf(runtime.gpu()).CopyFromHost(tensor.data(), source, bytes, dtype == tf::DT_BOOL);
+  } else {
+    CopyElements(source, bytes, &tensor);
+  }
+  return runtime.Wrap(std::move(tensor), on_device);
 }
 
 void CheckUpload(tf::DataType dtype, const tf::TensorShape& shape, const TypedArray& array) {
@@ -93,24 +94,32 @@ class UploadJob : public Job {
   HandlePtr result_;
 };
 
-// The job keeps a reference of the tensor, so that disposing it meanwhile does no harm.
+// The job keeps a reference of the tensor, so that disposing it meanwhile does no harm. It has the values of
+// when it was made: what is enqueued on the device later does not delay it.
 class DownloadJob : public Job {
  public:
   DownloadJob(Runtime& runtime, tf::TensorHandle* handle, const TypedArray& destination)
-      : runtime_(runtime), destination_(destination) {
+      : destination_(destination) {
     handle->Ref();
     handle_.reset(handle);
+    if (runtime.IsOnDevice(handle)) {
+      read_.emplace(runtime.StreamOf(handle->device()), TensorOf(handle).data(), destination.byte_length);
+    }
   }
   void Work() override {
-    const tf::Tensor tensor = runtime_.TensorOn(handle_.get(), false);
-    runtime_.CopyBytes(destination_.data, tensor.data(), destination_.byte_length);
+    if (read_) {
+      read_->Finish(destination_.data, kAsyncRead);
+    } else {
+      CopyBytes(destination_.data, TensorOf(handle_.get()).data(), destination_.byte_length);
+    }
+    handle_.reset();
   }
   napi_value Finish(napi_env env) override { return Undefined(env); }
 
  private:
-  Runtime& runtime_;
   const TypedArray destination_;
   HandlePtr handle_;
+  std::optional<GpuRead> read_;
 };
 
 // Arguments: dtype, rank, values; the dimensions are in the command buffer.
@@ -184,8 +193,13 @@ napi_value ReadTensor(napi_env env, EnvState& state, napi_callback_info info) {
   tf::TensorHandle* handle = state.tensors.Get(GetInt(env, arguments[0])).handle.get();
   const TypedArray destination = GetTypedArray(env, arguments[1]);
   RequireBytes(destination, TensorOf(handle));
-  const tf::Tensor tensor = state.runtime().TensorOn(handle, false);
-  state.runtime().CopyBytes(destination.data, tensor.data(), destination.byte_length);
+  const tf::Tensor& tensor = TensorOf(handle);
+  if (state.runtime().IsOnDevice(handle)) {
+    GpuRead(state.runtime().StreamOf(handle->device()), tensor.data(), destination.byte_length)
+        .Finish(destination.data, kPatientRead);
+  } else {
+    CopyBytes(destination.data, tensor.data(), destination.byte_length);
+  }
   return nullptr;
 }
 

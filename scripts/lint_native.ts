@@ -9,10 +9,12 @@ const CLANG_FORMAT_VERSION = '23.1.5';
 
 /** Checks the format of the native sources, or with `fix` puts it right. Returns whether all is well. */
 export async function lintNative(root: string, fix: boolean): Promise<boolean> {
-  const files = fs
-    .readdirSync(path.join(root, 'native'))
-    .filter((file) => /\.(cc|h)$/.test(file))
-    .map((file) => path.join('native', file));
+  const files = ['native', 'test/addon'].flatMap((folder) =>
+    fs
+      .readdirSync(path.join(root, folder))
+      .filter((file) => /\.(cc|h)$/.test(file))
+      .map((file) => path.join(folder, file)),
+  );
   const options = fix ? ['-i'] : ['--dry-run', '--Werror', '--ferror-limit=1'];
   const { status } = spawnSync(await clangFormat(), [...options, ...files], {
     cwd: root,

@@ -4,9 +4,11 @@ import { registerFileRouter } from './io/file_router';
 import { hookGraphModel, registerGraphModelFlag } from './models/graph_model/hook';
 
 export { build } from './build';
+export type { GpuTensorData } from './backend/gpu_data';
 export { type Configuration, configure } from './config';
 export { TftrtError } from './errors';
-export { type DeviceInfo, devices, type Stats, stats } from './info';
+export { computeStream, type DeviceMemory, type DeviceMemoryOptions, tensorFromDevice } from './gpu';
+export { type DeviceInfo, devices, type Stats, stats, type Transfers } from './info';
 export { loadSavedModel, type SavedModel, type SavedModelOptions } from './models/saved_model';
 export { clearEngineCache, engineCacheDir } from './tensorrt/engine_cache';
 export type { BuildOptions, BuildProgress, Precision, Profile, ShapeRange } from './tensorrt/options';

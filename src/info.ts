@@ -1,9 +1,9 @@
 import { fallbackCounts } from './backend/kernels/fallback';
-import { type DeviceInfo, type NativeStats, nativeRuntime } from './native';
+import { type DeviceInfo, type NativeStats, nativeRuntime, type Transfers } from './native';
 
 import { tierCounts } from './program/tiers';
 
-export type { DeviceInfo };
+export type { DeviceInfo, Transfers };
 
 /** Figures of this thread, for monitoring and tests. */
 export interface Stats extends NativeStats {

@@ -58,6 +58,23 @@ export interface NativeAddon {
   readStringTensor(tensor: Handle): Uint8Array[];
   tensorOnDevice(tensor: Handle): boolean;
 
+  /** The compute stream (CUstream) of a GPU by its name in `devices`. */
+  computeStream(device: string): bigint;
+  /** Where a tensor in device memory is: pointer, compute stream, device. */
+  deviceMemory(tensor: Handle): [pointer: bigint, stream: bigint, device: string];
+  /** A copy in device memory of a tensor in host memory. */
+  copyToDevice(tensor: Handle): Handle;
+  /** commands: dimensions. `release` is called once, unless this throws. */
+  tensorFromDevice(
+    dtype: number,
+    rank: number,
+    pointer: bigint,
+    copy: boolean,
+    event: bigint | undefined,
+    stream: bigint | undefined,
+    release: (() => void) | undefined,
+  ): Handle;
+
   /** Takes a tensorflow.NodeDef in JSON; returns an id for `execute`. Intern them. */
   prepareOp(nodeDef: string): number;
   /** Drops all prepared ops: their ids are invalid from here on. */
@@ -169,6 +186,21 @@ export interface DeviceInfo {
   readonly description: string;
 }
 
+/** Copies of tensors: how many, and their bytes. */
+export interface Copies {
+  readonly count: number;
+  readonly bytes: number;
+}
+
+/** What passed between the host and GPUs in this process; all zero on the CPU. */
+export interface Transfers {
+  readonly hostToDevice: Copies;
+  readonly deviceToHost: Copies;
+  readonly deviceToDevice: Copies;
+  /** Waits of a host thread for a GPU. */
+  readonly synchronizations: number;
+}
+
 /** Live objects of this thread in the addon; figures of the device's allocator where it keeps any. */
 export interface NativeStats {
   readonly tensors: number;
@@ -178,6 +210,7 @@ export interface NativeStats {
   readonly graphs: number;
   readonly capturedGraphs: number;
   readonly preparedOps: number;
+  readonly transfers: Transfers;
   readonly deviceBytesInUse?: number;
   readonly devicePeakBytes?: number;
   readonly deviceLimitBytes?: number;

@@ -12,6 +12,7 @@ import { fromTFDataType, toTFDataType } from '../dtypes';
 import { TftrtError } from '../errors';
 import type { Handle, NativeRuntime } from '../native';
 import { Constants } from './constants';
+import { type GpuTensorData, requireGpu } from './gpu_data';
 import { MAX_INT32, sizeError } from './limits';
 import { PreparedOps } from './prepared_ops';
 import { TensorData } from './tensor_data';
@@ -108,6 +109,20 @@ export class TftrtBackend extends KernelBackend {
       await this.runtime.addon.readTensorAsync(data.handle, destination);
     }
     return destination;
+  }
+
+  /** Where the values are in device memory: no copy, but of int32 values, which TensorFlow keeps on the host. */
+  override readToGPU(dataId: DataId): GpuTensorData {
+    const { addon } = this.runtime;
+    const { shape, dtype } = this.data(dataId);
+    requireGpu(this.runtime, 'dataToGPU()');
+    const handle = this.handle({ dataId, shape, dtype });
+    const info = addon.tensorOnDevice(handle)
+      ? this.alias({ dataId, shape, dtype }, shape)
+      : this.adopt(addon.copyToDevice(handle), shape, dtype);
+    const [pointer, stream, device] = addon.deviceMemory(this.handle(info));
+    const bytes = util.sizeFromShape(shape) * util.bytesPerElement(dtype);
+    return { tensorRef: engine().makeTensorFromTensorInfo(info, this), pointer, bytes, stream, device };
   }
 
   override memory(): { unreliable: boolean; [figure: string]: number | boolean } {
@@ -323,7 +338,8 @@ export class TftrtBackend extends KernelBackend {
     ) as ArrayBufferView;
   }
 
-  private writeShape(shape: number[]): void {
+  /** Puts the dimensions into `commands` for the next call of the addon. */
+  writeShape(shape: number[]): void {
     const { commands } = this.runtime;
     for (let i = 0; i < shape.length; i++) {
       const size = shape[i]!;

@@ -11,6 +11,9 @@ import { report, runStep } from './run_step';
 /** The addon's files, in `<build folder>/Release`. */
 const ADDONS = ['tftrt.node', 'tftrt_loader.node', TENSORRT_NAMES];
 
+/** An addon for tests: in a checkout, not in the package. */
+const TEST_SOURCES = 'test/addon';
+
 /** How to build: the plain addon goes to build/, one with AddressSanitizer to build-asan/. */
 export interface AddonOptions {
   readonly sanitize?: 'address';
@@ -88,13 +91,15 @@ function hashOfConfiguration(tensorflow: TensorFlowInstallation, options: AddonO
 }
 
 function hashOfSources(): string {
-  const files = ['CMakeLists.txt', ...['cmake', 'native'].flatMap(filesIn)];
+  const files = ['CMakeLists.txt', ...['cmake', 'native', TEST_SOURCES].flatMap(filesIn)];
   return hash(files.map((file) => [file, fs.readFileSync(path.join(packageRoot, file), 'utf8')]));
 }
 
 function filesIn(folder: string): string[] {
+  const directory = path.join(packageRoot, folder);
+  if (folder === TEST_SOURCES && !fs.existsSync(directory)) return [];
   return fs
-    .readdirSync(path.join(packageRoot, folder), { recursive: true, withFileTypes: true })
+    .readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => path.relative(packageRoot, path.join(entry.parentPath, entry.name)))
     .sort();

@@ -69,6 +69,17 @@ describe('storage', () => {
     expect(live()).to.deep.equal(before_);
   });
 
+  it('copies large values whole, in pieces or not', async () => {
+    for (const size of [1, 1023, 524_289, 3_000_001]) {
+      const values = Float32Array.from({ length: size }, (_, i) => i);
+      const x = tf.tidy(() => tf.add(tf.tensor1d(values), 0));
+      for (const read of [x.dataSync(), await x.data()]) {
+        expect(Buffer.compare(Buffer.from(read.buffer), Buffer.from(values.buffer)), `${size}`).to.equal(0);
+      }
+      x.dispose();
+    }
+  });
+
   it('gives each reader values of its own', async () => {
     const source = new Float32Array([1, 2]);
     for (const tensor of [tf.tensor(source), onDevice([1, 2])]) {

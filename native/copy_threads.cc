@@ -1,0 +1,81 @@
+#include "copy_threads.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <exception>
+#include <mutex>
+
+#include "absl/synchronization/blocking_counter.h"
+#include "tensorflow/core/platform/env.h"
+#include "tensorflow/core/platform/threadpool.h"
+#include "tsl/platform/cpu_info.h"
+
+namespace tftrt {
+
+namespace tf = tensorflow;
+
+namespace {
+
+// Waking a thread takes as long as copying some hundred kilobytes.
+constexpr size_t kWorthAThread = size_t{2} << 20;
+constexpr size_t kMaxThreads = 8;
+
+size_t Cores() { return static_cast<size_t>(tsl::port::MaxParallelism()); }
+
+// Apart from the runtime's asynchronous threads, which wait for these. Never deleted, as the runtime.
+tf::thread::ThreadPool* Threads() {
+  static auto* threads =
+      new tf::thread::ThreadPool(tf::Env::Default(), "tftrt_copy", static_cast<int>(Cores()));
+  return threads;
+}
+
+}  // namespace
+
+void ShareCopy(size_t bytes, size_t piece_bytes, const std::function<void(const NextPiece& next)>& start) {
+  std::atomic<size_t> position{0};
+  const NextPiece next = [&](Piece* piece) {
+    piece->begin = position.fetch_add(piece_bytes, std::memory_order_relaxed);
+    if (piece->begin >= bytes) return false;
+    piece->bytes = std::min(piece_bytes, bytes - piece->begin);
+    return true;
+  };
+  const size_t threads = std::min({bytes / kWorthAThread, Cores(), kMaxThreads});
+  if (threads < 2) return start(next);
+
+  std::mutex mutex;
+  std::exception_ptr failure;
+  const auto run = [&] {
+    try {
+      start(next);
+    } catch (...) {
+      std::lock_guard<std::mutex> lock(mutex);
+      failure = std::current_exception();
+    }
+  };
+  absl::BlockingCounter left(static_cast<int>(threads - 1));
+  for (size_t i = 1; i < threads; ++i) {
+    Threads()->Schedule([&] {
+      run();
+      left.DecrementCount();
+    });
+  }
+  run();
+  left.Wait();
+  if (failure) std::rethrow_exception(failure);
+}
+
+void CopyBytes(void* destination, const void* source, size_t bytes) {
+  if (bytes < 2 * kWorthAThread) {
+    if (bytes > 0) std::memcpy(destination, source, bytes);
+    return;
+  }
+  ShareCopy(bytes, kWorthAThread / 2, [&](const NextPiece& next) {
+    for (Piece piece; next(&piece);) {
+      std::memcpy(static_cast<char*>(destination) + piece.begin,
+                  static_cast<const char*>(source) + piece.begin, piece.bytes);
+    }
+  });
+}
+
+}  // namespace tftrt

@@ -1,0 +1,23 @@
+// Threads that share large copies of host memory: a fresh destination's page faults cost more than the copy,
+// and one thread does not fill a bus.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace tftrt {
+
+// Cuts `bytes` into pieces and calls `start` on as many threads as they are worth, the calling one among
+// them. Each takes piece after piece from the `next` it is given, which returns false when none is left.
+// Returns when all are done; throws what one of them threw.
+struct Piece {
+  size_t begin = 0;
+  size_t bytes = 0;
+};
+using NextPiece = std::function<bool(Piece*)>;
+void ShareCopy(size_t bytes, size_t piece_bytes, const std::function<void(const NextPiece& next)>& start);
+
+// memcpy, large pieces with several threads.
+void CopyBytes(void* destination, const void* source, size_t bytes);
+
+}  // namespace tftrt
