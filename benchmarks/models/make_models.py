@@ -45,7 +45,6 @@ venv.run_inside(ARGUMENTS.venv)
 import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
 import tf_keras as keras  # noqa: E402  (Keras 2, as most models in the tfjs format were made with)
-import resnet50  # noqa: E402
 from generator import convert  # noqa: E402
 
 
@@ -111,6 +110,8 @@ def slow(size=256, rows=16384, products=60):
 def make(name, folder):
     print(f"Making {name}", flush=True)
     if name == "resnet50":
+        import resnet50
+
         resnet50.write(folder / name)
         return
     module = {
