@@ -33,19 +33,21 @@ export interface Round {
 
 type Process = SideProcess<Opened, Answer>;
 
-/** Runs the rounds whose files are not there yet. */
+/** Runs the rounds, as far as their files do not have them: a contestant that was not ready then gets another try. */
 export async function measure(options: RunOptions, rounds: number): Promise<void> {
   mkdirSync(options.out, { recursive: true });
   for (let round = 1; round <= rounds; round++) {
     const file = join(options.out, `round-${round}.json`);
-    if (existsSync(file)) {
+    const before: Record<string, Stint> = existsSync(file) ? readRound(file).stints : {};
+    const contestants = options.contestants.filter(({ name }) => before[name]?.prepared === undefined);
+    if (contestants.length === 0) {
       console.log(`round ${round} of ${rounds}: there already`);
       continue;
     }
     const start = performance.now();
     console.log(`round ${round} of ${rounds}`);
-    const result = await runRound(options, round % 2 === 0);
-    writeFileSync(file, `${JSON.stringify(result)}\n`);
+    const { largeBatch, stints } = await runRound({ ...options, contestants }, round % 2 === 0);
+    writeFileSync(file, `${JSON.stringify({ largeBatch, stints: { ...before, ...stints } })}\n`);
     console.log(`round ${round} of ${rounds}: ${seconds(start)}`);
   }
 }
@@ -54,8 +56,12 @@ export async function measure(options: RunOptions, rounds: number): Promise<void
 export function readRounds(out: string): Round[] {
   const rounds: Round[] = [];
   for (let i = 1; existsSync(join(out, `round-${i}.json`)); i++)
-    rounds.push(JSON.parse(readFileSync(join(out, `round-${i}.json`), 'utf8')) as Round);
+    rounds.push(readRound(join(out, `round-${i}.json`)));
   return rounds;
+}
+
+function readRound(file: string): Round {
+  return JSON.parse(readFileSync(file, 'utf8')) as Round;
 }
 
 /** Starts the process of a contestant. */

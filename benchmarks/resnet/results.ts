@@ -77,7 +77,7 @@ export function collect(out: string): Results {
     starts: existsSync(startsFile) ? (JSON.parse(readFileSync(startsFile, 'utf8')) as Start[]) : [],
     errors: rounds.flatMap((round, i) =>
       Object.entries(round.stints).flatMap(([name, { errors }]) =>
-        errors.map((error) => `round ${i + 1}, ${name}: ${error}`),
+        errors.map((error) => `round ${i + 1}, ${name}: ${error.split('\n', 1)[0]}`),
       ),
     ),
   };
