@@ -77,7 +77,9 @@ function drawPanel({ title, bars }: Panel, top: number): string[] {
       parts.push(line(x(bar.value), middle, x(bar.upTo), middle, FAINT));
       parts.push(line(x(bar.upTo), middle - 4, x(bar.upTo), middle + 4, FAINT));
     }
-    parts.push(text(end + 8, middle + 4.5, bar.text, ''));
+    parts.push(
+      text(end + 8, middle + 4.5, bar.text, 'paint-order="stroke" stroke="#ffffff" stroke-width="4"'),
+    );
   }
   parts.push(line(BARS_AT, first - 4, BARS_AT, bottom, FAINT));
   return parts;

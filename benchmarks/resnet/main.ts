@@ -21,7 +21,7 @@ const USAGE = `Usage: main.js <command> --out FOLDER [options]
   start      starts processes one by one and times them as far as their first output
   measure    all scenarios in turns; continues a run that was interrupted
   report     prints the table, writes the results (--json FILE) and their plot beside them; exit code 1 if a target is missed
-  pack       archives for a machine that has nothing but Node and TensorFlow, in FOLDER
+  pack       archives for a machine that has nothing but Node and TensorFlow, in FOLDER (--only code, --only models)
 Options
   --only NAMES        these contestants, separated by commas: ${CONTESTANTS.map(({ name }) => name).join(', ')}
   --scenarios NAMES   these scenarios: ${SCENARIOS.map(({ name }) => name).join(', ')}
@@ -50,7 +50,7 @@ async function main(): Promise<void> {
   if (command === 'report') return report(out, values.json);
   if (command === 'pack') {
     await ensurePeer();
-    return pack(out, await ensureResnet());
+    return pack(out, await ensureResnet(), values.only?.split(','));
   }
 
   const chosen = values.only?.split(',').map(contestant) ?? CONTESTANTS;

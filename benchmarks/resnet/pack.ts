@@ -1,40 +1,47 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { addonFile, cacheDir, packageRoot } from '#src/setup/paths';
+import { cacheDir, packageRoot } from '#src/setup/paths';
 import { peerFolder } from '../peer';
 
 /** A transfer may carry this much. */
 const PART_BYTES = 48 * 2 ** 20;
 /** What the archive calls the cache: TFTRT_CACHE_DIR there. */
 const CACHE = 'cache';
+const PARTS = ['code', 'models'];
 const FOLDERS = ['dist', 'dist-dev/benchmarks'];
 
 /**
  * Packs what the benchmark needs on a machine that has only Node and TensorFlow's libraries: `resnet-code.tar.xz` with the
  * project as compiled and the peer, and `resnet-models.tar.xz`. Both unpack into the same folder.
  */
-export function pack(out: string, models: string): void {
+export function pack(out: string, models: string, parts: readonly string[] = PARTS): void {
   const staging = path.join(out, 'staging');
   fs.rmSync(staging, { recursive: true, force: true });
   fs.mkdirSync(staging, { recursive: true });
   try {
-    const code = path.join(staging, 'code');
-    for (const file of codeFiles()) copy(packageRoot, file, code);
-    for (const file of modulesOf('tftrt')) copy(packageRoot, file, code);
-    for (const file of modulesOf('peer')) copy(cacheDir(), file, path.join(code, CACHE));
-    // Found by path, not loaded by name.
-    for (const file of peerBinding()) copy(cacheDir(), file, path.join(code, CACHE));
-    archive(out, 'resnet-code', code, ['preset=6']);
-
-    const inside = path.join(staging, 'models', 'models', 'resnet50');
-    fs.cpSync(models, inside, { recursive: true });
-    // The weights are there twice, in two formats: a window over both makes the second copy cost next to nothing.
-    // Floats are aligned to 4 bytes, which lp and lc tell the compressor.
-    archive(out, 'resnet-models', path.join(staging, 'models'), ['preset=1', 'dict=256MiB', 'lc=2', 'lp=2']);
+    if (parts.includes('code')) packCode(out, path.join(staging, 'code'));
+    if (parts.includes('models')) packModels(out, path.join(staging, 'models'), models);
   } finally {
     fs.rmSync(staging, { recursive: true, force: true });
   }
+}
+
+function packCode(out: string, folder: string): void {
+  for (const file of [...codeFiles(), ...modulesOf('tftrt')]) copy(packageRoot, file, folder);
+  // The binding is found by its path, not loaded by the name of a module.
+  for (const file of [...modulesOf('peer'), ...peerBinding()])
+    copy(cacheDir(), file, path.join(folder, CACHE));
+  archive(out, 'resnet-code', folder, ['preset=6']);
+}
+
+/**
+ * The weights are there twice, in two formats: a window over both makes the second copy cost next to nothing. They are
+ * floats, aligned to 4 bytes, which lp and lc tell the compressor.
+ */
+function packModels(out: string, folder: string, models: string): void {
+  fs.cpSync(models, path.join(folder, 'models', 'resnet50'), { recursive: true });
+  archive(out, 'resnet-models', folder, ['preset=1', 'dict=256MiB', 'lc=2', 'lp=2']);
 }
 
 /** Files of the project, relative to it: all that is compiled, without what only developers read. */
@@ -45,9 +52,7 @@ function codeFiles(): string[] {
       .filter((file) => file.endsWith('.js'))
       .map((file) => path.join(folder, file)),
   );
-  const addons = (['tftrt', 'tftrt_loader'] as const).map((name) =>
-    path.relative(packageRoot, addonFile(name)),
-  );
+  const addons = ['tftrt', 'tftrt_loader'].map((name) => path.join('build', 'Release', `${name}.node`));
   return ['package.json', ...addons, ...compiled];
 }
 
