@@ -26,7 +26,7 @@ Options
   --only NAMES        these contestants, separated by commas: ${CONTESTANTS.map(({ name }) => name).join(', ')}
   --scenarios NAMES   these scenarios: ${SCENARIOS.map(({ name }) => name).join(', ')}
   --models FOLDER     the ResNet-50, made before: then nothing is made, installed or compiled
-  --rounds N          rounds of measure, or starts of each contestant (3; 2)
+  --rounds N          rounds of measure, or starts of each contestant (2)
   --batch N           the large batch (128)
   --configure JSON    options for tftrt.configure in all processes`;
 
@@ -73,7 +73,7 @@ async function main(): Promise<void> {
     case 'start':
       return measureStarts(options, wholeNumber('rounds', values.rounds, 2));
     case 'measure':
-      await measure(options, wholeNumber('rounds', values.rounds, 3));
+      await measure(options, wholeNumber('rounds', values.rounds, 2));
       console.log(`\n${tableOf(collect(out))}`);
   }
 }

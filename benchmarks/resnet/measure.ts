@@ -149,7 +149,7 @@ async function runScenario(
     const { prepared } = stints[who.name]!;
     return scenario.on(who) && prepared !== undefined && !(scenario.name in prepared.failures);
   });
-  for (const who of [...able, ...[...able].reverse()]) {
+  for (const who of scenario.once ? able : [...able, ...[...able].reverse()]) {
     const { turns, errors } = stints[who.name]!;
     try {
       const answer = (await processes.get(who)!.turn(`turn ${scenario.name}`)) as TurnAnswer;
