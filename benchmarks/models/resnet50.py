@@ -123,7 +123,7 @@ def _plain(node):
         return [node]
     x, filters, bias = node.input
     kept = {
-        "Conv2D": ["T", "strides", "padding", "explicit_paddings", "data_format", "dilations"],
+        "Conv2D": ["T", "strides", "padding", "explicit_paddings", "data_format", "dilations", "use_cudnn_on_gpu"],
         "MatMul": ["T", "transpose_a", "transpose_b"],
     }[main]
     steps = [tf.compat.v1.NodeDef(name=f"{node.name}/{main}", op=main, input=[x, filters])]

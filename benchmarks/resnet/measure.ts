@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TftrtError } from '#src/errors';
+import { currentLoad, describeMachine, gpuAndDriver, type Machine } from '../machine';
 import { SideProcess } from '../side_process';
 import { median } from '../statistics';
 import type { Contestant } from './contestants';
@@ -25,8 +26,15 @@ export interface Stint {
   readonly errors: string[];
 }
 
+/** Where and when a round ran; the report may be made elsewhere. */
+export interface Place {
+  readonly date: string;
+  readonly gpu?: string;
+  readonly machine: Machine;
+}
+
 /** One round: fresh processes for everyone. */
-export interface Round {
+export interface Round extends Place {
   readonly largeBatch: number;
   readonly stints: Record<string, Stint>;
 }
@@ -46,10 +54,23 @@ export async function measure(options: RunOptions, rounds: number): Promise<void
     }
     const start = performance.now();
     console.log(`round ${round} of ${rounds}`);
-    const { largeBatch, stints } = await runRound({ ...options, contestants }, round % 2 === 0);
-    writeFileSync(file, `${JSON.stringify({ largeBatch, stints: { ...before, ...stints } })}\n`);
+    const where = place();
+    const stints = await runRound({ ...options, contestants }, round % 2 === 0);
+    const { largeBatch } = options;
+    const result: Round = { ...where, largeBatch, stints: { ...before, ...stints } };
+    writeFileSync(file, `${JSON.stringify(result)}\n`);
     console.log(`round ${round} of ${rounds}: ${seconds(start)}`);
   }
+}
+
+/** This machine, now. */
+export function place(): Place {
+  const gpu = gpuAndDriver();
+  return {
+    date: new Date().toISOString().slice(0, 10),
+    ...(gpu === undefined ? {} : { gpu }),
+    machine: describeMachine({}, currentLoad()),
+  };
 }
 
 /** The rounds that are in the folder. */
@@ -90,7 +111,7 @@ export function startContestant(
  * All processes load at once; then each in turn uses the device alone to prepare. In each scenario everyone gets two turns,
  * the second in reverse order.
  */
-async function runRound(options: RunOptions, reversed: boolean): Promise<Round> {
+async function runRound(options: RunOptions, reversed: boolean): Promise<Round['stints']> {
   const order = reversed ? [...options.contestants].reverse() : options.contestants;
   const stints: Record<string, Stint> = {};
   const processes = new Map<Contestant, Process>();
@@ -103,7 +124,7 @@ async function runRound(options: RunOptions, reversed: boolean): Promise<Round> 
   } finally {
     for (const process of processes.values()) await process.close();
   }
-  return { largeBatch: options.largeBatch, stints };
+  return stints;
 }
 
 async function prepare(

@@ -1,12 +1,11 @@
-import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describeMachine, type Machine } from '../machine';
+import type { Machine } from '../machine';
 import { median, medianFigures, summarize } from '../statistics';
 import type { Summary } from '../types';
 import { readBuilds } from './build';
 import { CONTESTANTS } from './contestants';
-import { type Round, readRounds, type Stint } from './measure';
+import { place, type Round, readRounds, type Stint } from './measure';
 import { SCENARIOS } from './scenarios';
 import type { Start } from './starts';
 import type { ModelFacts } from './subject';
@@ -55,12 +54,12 @@ export function collect(out: string): Results {
   const versionsOf = (names: string[]) =>
     names.map((name) => first[name]?.opened?.versions).find((versions) => versions !== undefined);
   const ours = CONTESTANTS.filter(({ side }) => side === 'tftrt').map(({ name }) => name);
-  const gpu = gpuAndDriver();
+  const { date, gpu, machine } = rounds[0] ?? place();
   const results = {
-    date: new Date().toISOString().slice(0, 10),
+    date,
     ...(gpu === undefined ? {} : { gpu }),
     device: anyone?.device ?? 'unknown',
-    machine: describeMachine({ tftrt: versionsOf(ours), peer: versionsOf(['peer']) }, 0),
+    machine: { ...machine, versions: { tftrt: versionsOf(ours), peer: versionsOf(['peer']) } },
     model: 'ResNet-50 v1.5, 224 x 224, batch normalisation folded',
     largeBatch: rounds[0]?.largeBatch ?? 0,
     rounds: rounds.length,
@@ -99,16 +98,4 @@ function rowOf(contestant: string, scenario: string, rounds: readonly Round[]): 
       figures: medianFigures(perRound.flat().map(({ figures }) => figures)),
     },
   ];
-}
-
-/** The GPU's model and its driver; undefined where there is none. */
-function gpuAndDriver(): string | undefined {
-  try {
-    const args = ['--query-gpu=name,driver_version', '--format=csv,noheader'];
-    return execFileSync('nvidia-smi', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
-      .split('\n')[0]!
-      .trim();
-  } catch {
-    return undefined;
-  }
 }

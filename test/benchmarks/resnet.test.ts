@@ -81,16 +81,19 @@ describe('the benchmark of ResNet-50', () => {
       turns: { 'single-graph': [{ samples }], 'large-block-graph': [{ samples }] },
       errors,
     });
+    const where = { date: '2026-01-02', gpu: 'a GPU, 1.2', machine: { cpu: 'a CPU' } };
     const write = (round: number, stints: object) =>
       fs.writeFileSync(
         path.join(folder(), `round-${round}.json`),
-        JSON.stringify({ largeBatch: 10, stints }),
+        JSON.stringify({ ...where, largeBatch: 10, stints }),
       );
 
     it('joins the rounds and holds the targets', () => {
       write(1, { FP16: stint([0.3, 0.4]), INT8: stint([0.4]) });
       write(2, { FP16: stint([0.5], ['the first line\nand more']), INT8: stint([0.5]) });
       const results = collect(folder());
+      expect(results).to.deep.include({ date: '2026-01-02', gpu: 'a GPU, 1.2', largeBatch: 10, rounds: 2 });
+      expect(results.machine.cpu).to.equal('a CPU');
       const rows = results.scenarios.find(({ name }) => name === 'single-graph')!.rows;
       expect(rows.map(({ contestant, median }) => [contestant, median])).to.deep.equal([
         ['INT8', 0.45],
