@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { cpus, loadavg, totalmem } from 'node:os';
 import type { SideName } from './types';
 
@@ -27,4 +28,16 @@ export function describeMachine(versions: Machine['versions'], loadAtStart: numb
 /** The mean number of runnable processes in the last minute. */
 export function currentLoad(): number {
   return Math.round(loadavg()[0]! * 100) / 100;
+}
+
+/** The GPU's model and its driver; undefined where there is none. */
+export function gpuAndDriver(): string | undefined {
+  try {
+    const args = ['--query-gpu=name,driver_version', '--format=csv,noheader'];
+    return execFileSync('nvidia-smi', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+      .split('\n')[0]!
+      .trim();
+  } catch {
+    return undefined;
+  }
 }

@@ -8,6 +8,7 @@ import type { Models } from './types';
 
 const SCRIPT = path.join(packageRoot, 'benchmarks', 'models', 'make_models.py');
 const GENERATOR = path.join(packageRoot, 'test', 'fixtures');
+const RESNET_SCRIPT = path.join(packageRoot, 'benchmarks', 'models', 'resnet50.py');
 /** What the models depend on: when one of these changes, they are made anew. */
 const SOURCES = [
   SCRIPT,
@@ -18,14 +19,7 @@ const SOURCES = [
 
 /** Makes the models of the benchmarks in the cache, unless they are there, and says where they are. */
 export async function ensureBenchModels(): Promise<Models> {
-  const folder = path.join(cacheDir(), 'models', `bench-${hashOf(SOURCES)}`);
-  if (!fs.existsSync(folder)) {
-    const title = 'making the models of the benchmarks';
-    const waiting = () => report(`waiting for another process that is ${title}`);
-    await withLock(path.join(cacheDir(), 'models', 'bench.lock'), waiting, async () => {
-      if (!fs.existsSync(folder)) await makeModels(title, folder);
-    });
-  }
+  const folder = await ensureModels('bench', SOURCES, []);
   const inside = (model: string, format: string) => path.join(folder, model, format);
   return {
     mobilenetSavedModel: inside('mobilenet_v2', 'saved_model'),
@@ -35,8 +29,26 @@ export async function ensureBenchModels(): Promise<Models> {
   };
 }
 
+/** Makes the ResNet-50 in the cache, unless it is there; returns its folder (see models/resnet50.py). */
+export async function ensureResnet(): Promise<string> {
+  const folder = await ensureModels('resnet', [...SOURCES, RESNET_SCRIPT], ['--model', 'resnet50']);
+  return path.join(folder, 'resnet50');
+}
+
+async function ensureModels(name: string, sources: readonly string[], args: readonly string[]) {
+  const folder = path.join(cacheDir(), 'models', `${name}-${hashOf(sources)}`);
+  if (!fs.existsSync(folder)) {
+    const title = 'making the models of the benchmarks';
+    const waiting = () => report(`waiting for another process that is ${title}`);
+    await withLock(path.join(cacheDir(), 'models', 'bench.lock'), waiting, async () => {
+      if (!fs.existsSync(folder)) await makeModels(title, folder, args);
+    });
+  }
+  return folder;
+}
+
 /** Runs the script; the folder appears whole, by a rename. */
-async function makeModels(title: string, folder: string): Promise<void> {
+async function makeModels(title: string, folder: string, args: readonly string[]): Promise<void> {
   const partial = `${folder}.partial`; // alone here, thanks to the lock
   fs.rmSync(partial, { recursive: true, force: true });
   try {
@@ -44,7 +56,7 @@ async function makeModels(title: string, folder: string): Promise<void> {
       title: `${title}, in a Python environment of their own (600 MB to download, 2 GB on disk, the first time)`,
       usually: '1 to 4 minutes, 30 seconds with the environment there',
       command: 'python3',
-      args: [SCRIPT, partial, '--venv', path.join(cacheDir(), 'bench-venv')],
+      args: [SCRIPT, partial, '--venv', path.join(cacheDir(), 'bench-venv'), ...args],
       errorCode: 'TFTRT_BENCH_MODELS',
       remedy:
         'Python 3.9 to 3.12 with the venv module and pip is needed. Check that, the network and the free space, then run the same command again.',

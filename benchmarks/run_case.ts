@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { MachineCpu } from './cpu_use';
 import type { Ready, TurnReport } from './protocol';
 import { SideProcess } from './side_process';
@@ -43,11 +44,15 @@ export async function runCase(
 /** Starts a process for each side, one after the other, and lets them take turns: A B B A A B B A. */
 async function runRound(benchmark: Case, models: Models, reversed: boolean): Promise<Round> {
   const order = reversed ? [...benchmark.sides].reverse() : benchmark.sides;
-  const processes = new Map<SideName, SideProcess>();
+  const processes = new Map<SideName, SideProcess<Ready, TurnReport>>();
   const round: Round = {};
   try {
     for (const side of order) {
-      const process = new SideProcess(side, benchmark.name, models);
+      const process = new SideProcess<Ready, TurnReport>({
+        name: `${benchmark.name} on ${side}`,
+        script: join(__dirname, 'child.js'),
+        args: [side, benchmark.name, JSON.stringify(models)],
+      });
       processes.set(side, process);
       round[side] = { ready: await process.ready(), turns: [] };
     }

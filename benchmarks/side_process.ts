@@ -1,29 +1,37 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { TftrtError } from '#src/errors';
-import type { Ready, TurnReport } from './protocol';
-import type { Models, SideName } from './types';
 
 const ERROR_TAIL = 4000;
 const CLOSE_TIMEOUT_MS = 10_000;
 
-/** The process of one side of one case, seen from the parent. */
-export class SideProcess {
+/** What a process runs. */
+export interface SideOptions {
+  /** What it is called in errors. */
+  readonly name: string;
+  readonly script: string;
+  readonly args: readonly string[];
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+/**
+ * A process that measures one side, seen from the parent. It writes a line of JSON of type `R` when it is ready, then one of
+ * type `T` for each line that it is sent.
+ */
+export class SideProcess<R, T> {
   readonly #name: string;
   readonly #process: ChildProcessByStdio<Writable, Readable, Readable>;
   readonly #lines: AsyncIterator<string>;
   #errors = '';
 
-  constructor(side: SideName, caseName: string, models: Models) {
-    this.#name = `${caseName} on ${side}`;
-    const child = [join(__dirname, 'child.js'), side, caseName, JSON.stringify(models)];
-    this.#process = spawn(process.execPath, child, {
+  constructor({ name, script, args, env }: SideOptions) {
+    this.#name = name;
+    this.#process = spawn(process.execPath, [script, ...args], {
       stdio: ['pipe', 'pipe', 'pipe'],
       // TensorFlow's start-up messages; its errors still show.
-      env: { TF_CPP_MIN_LOG_LEVEL: '2', ...process.env },
+      env: { TF_CPP_MIN_LOG_LEVEL: '2', ...process.env, ...env },
     });
     this.#process.stderr.setEncoding('utf8').on('data', (text: string) => {
       this.#errors = (this.#errors + text).slice(-ERROR_TAIL);
@@ -34,14 +42,14 @@ export class SideProcess {
   }
 
   /** Waits until the child has loaded, prepared and warmed up. */
-  ready(): Promise<Ready> {
-    return this.#receive<Ready>();
+  ready(): Promise<R> {
+    return this.#receive<R>();
   }
 
-  /** Lets the child measure for one turn; it waits, using no CPU, at all other times. */
-  turn(): Promise<TurnReport> {
-    this.#process.stdin.write('turn\n');
-    return this.#receive<TurnReport>();
+  /** Lets the child measure for one turn, or do what else the command says; it waits, using no CPU, at all other times. */
+  turn(command = 'turn'): Promise<T> {
+    this.#process.stdin.write(`${command}\n`);
+    return this.#receive<T>();
   }
 
   /** Ends the child; one that does not end by itself is killed. */
@@ -54,9 +62,9 @@ export class SideProcess {
     clearTimeout(timer);
   }
 
-  async #receive<T>(): Promise<T> {
+  async #receive<M>(): Promise<M> {
     const { value, done } = await this.#lines.next();
-    if (!done) return JSON.parse(value as string) as T;
+    if (!done) return JSON.parse(value as string) as M;
     if (this.#process.exitCode === null && this.#process.signalCode === null)
       await once(this.#process, 'exit');
     const how = this.#process.signalCode ?? `code ${this.#process.exitCode}`;

@@ -3,7 +3,8 @@ import * as tftrt from 'tfjs-backend-tftrt';
 import type { Side } from '../types';
 
 /** Opens this project's side. */
-export async function open(): Promise<Side> {
+export async function open(configuration: tftrt.Configuration): Promise<Side> {
+  tftrt.configure(configuration);
   await tf.setBackend('tftrt');
   await tf.ready();
   const { tensorFlowVersion, device } = tftrt.stats();

@@ -1,0 +1,51 @@
+import type { Configuration } from 'tfjs-backend-tftrt';
+import type { SideName } from '../types';
+
+/** A library with the settings of a whole process. */
+export interface Contestant {
+  readonly name: string;
+  /** As it is called in the plot. */
+  readonly label: string;
+  readonly side: SideName;
+  readonly configuration?: Configuration;
+  /** The precision of the TensorRT engines that it builds; without it TensorFlow computes. */
+  readonly engine?: EnginePrecision;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+export type EnginePrecision = 'FP16' | 'INT8';
+
+/** Everyone, in the order of tables and plots. */
+export const CONTESTANTS: readonly Contestant[] = [
+  { name: 'INT8', label: 'tftrt, TensorRT INT8', side: 'tftrt', engine: 'INT8' },
+  { name: 'FP16', label: 'tftrt, TensorRT FP16', side: 'tftrt', engine: 'FP16' },
+  {
+    name: 'TF32',
+    label: 'tftrt, TensorFlow TF32',
+    side: 'tftrt',
+    configuration: { precision: 'TF32' },
+  },
+  {
+    name: 'FP32',
+    label: 'tftrt, TensorFlow FP32',
+    side: 'tftrt',
+    configuration: { precision: 'FP32' },
+  },
+  {
+    name: 'peer',
+    label: 'tfjs-node-gpu (TF32)',
+    side: 'peer',
+    // By itself it takes all of the GPU's memory, and others have to wait beside it.
+    env: { TF_FORCE_GPU_ALLOW_GROWTH: 'true' },
+  },
+];
+
+/** The contestant of that name. */
+export function contestant(name: string): Contestant {
+  const found = CONTESTANTS.find((candidate) => candidate.name === name);
+  if (found === undefined)
+    throw new RangeError(
+      `There is no contestant '${name}'; choose from: ${CONTESTANTS.map((one) => one.name).join(', ')}.`,
+    );
+  return found;
+}
