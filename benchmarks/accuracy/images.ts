@@ -68,6 +68,12 @@ export function makeImages(count: number, seed: number): Images {
   return { count, pixels, labels };
 }
 
+/** The first images of a set, sharing its memory. */
+export function firstOf(images: Images, count: number): Images {
+  const pixels = images.pixels.subarray(0, count * IMAGE_VALUES);
+  return { count, pixels, labels: images.labels.subarray(0, count) };
+}
+
 function draw(random: Random, label: number, pixels: Float32Array, offset: number): void {
   const outline = OUTLINES[label % OUTLINES.length]!;
   const fill = FILLS[Math.floor(label / OUTLINES.length)]!;
