@@ -11,7 +11,7 @@ import { conclude, runTests } from './run_mocha';
 const root = path.resolve(__dirname, '..', '..');
 
 /** What differs on a GPU. Set-up, and graphs that only concern the CPU, are tested by `npm test`. */
-const FOLDERS = ['backend', 'conformance', 'io', 'kernels', 'models', 'native', 'process'];
+const FOLDERS = ['backend', 'conformance', 'gpu', 'io', 'kernels', 'models', 'native', 'process'];
 
 function testFiles(): string[] {
   return FOLDERS.flatMap((folder) =>

@@ -77,7 +77,7 @@ export function firstOf(images: Images, count: number): Images {
 function draw(random: Random, label: number, pixels: Float32Array, offset: number): void {
   const outline = OUTLINES[label % OUTLINES.length]!;
   const fill = FILLS[Math.floor(label / OUTLINES.length)]!;
-  const radius = random.uniform(8, 14);
+  const radius = random.uniform(9, 14);
   const centre = { x: place(random, radius), y: place(random, radius) };
   const turn = turnBy(random.uniform(0, 2 * Math.PI), 1 / radius);
   const grain = turnBy(random.uniform(0, 2 * Math.PI), 1 / random.uniform(5, 8));
@@ -87,7 +87,7 @@ function draw(random: Random, label: number, pixels: Float32Array, offset: numbe
   const slope = { x: colour(random, 0.02), y: colour(random, 0.02) };
   const bright = colour(random, 0.6);
   const dark = farFrom(random, bright, 0.7);
-  const contrast = random.uniform(0.6, 1);
+  const contrast = random.uniform(0.7, 1);
 
   for (let row = 0, i = offset; row < SIDE; row++) {
     for (let column = 0; column < SIDE; column++) {
@@ -106,7 +106,7 @@ function draw(random: Random, label: number, pixels: Float32Array, offset: numbe
       }
     }
   }
-  if (random.uniform(0, 1) < 0.5) cover(random, pixels, offset);
+  if (random.uniform(0, 1) < 0.4) cover(random, pixels, offset);
   random.addNoise(pixels, offset, offset + IMAGE_VALUES, noiseLevel(random));
 }
 
@@ -118,7 +118,7 @@ function place(random: Random, radius: number): number {
 
 /** Mostly moderate; one image in eight drowns in it. */
 function noiseLevel(random: Random): number {
-  return random.uniform(0, 1) < 0.125 ? random.uniform(0.6, 1.6) : random.uniform(0.05, 0.4);
+  return random.uniform(0, 1) < 0.125 ? random.uniform(0.6, 1.6) : random.uniform(0.05, 0.3);
 }
 
 /** A bar of one colour across the image, in front of everything. */

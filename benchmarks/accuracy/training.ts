@@ -21,9 +21,9 @@ export interface Epoch {
 }
 
 /** The rates of Adam, one after the other: the next one when the validation accuracy grows no more. */
-const LEARNING_RATES = [2e-3, 4e-4, 8e-5];
+const LEARNING_RATES = [1e-3, 2e-4, 4e-5];
 /** Epochs without a better validation accuracy after which it counts as grown out. */
-const PATIENCE = 2;
+const PATIENCE = 3;
 const EVALUATION_BATCH = 250;
 
 /**
