@@ -1,4 +1,5 @@
 import type { GraphModel, Tensor } from '@tensorflow/tfjs';
+import { expect } from 'chai';
 import * as tftrt from 'tfjs-backend-tftrt';
 
 export type Shape = readonly number[];
@@ -46,6 +47,16 @@ export interface ConversionReport {
 /** `tftrt.build`. */
 export function build(model: GraphModel, options: BuildOptions): Promise<ConversionReport> {
   return (tftrt as unknown as { build: typeof build }).build(model, options);
+}
+
+/** Checks that engines were built, and serve unless they are slower than TensorFlow. */
+export function expectEngine(report: {
+  serving: ConversionReport['serving'];
+  reason?: string;
+  engines: readonly unknown[];
+}): void {
+  expect(report.engines, report.reason).to.have.length.above(0);
+  if (report.serving === 'tensorflow') expect(report.reason).to.match(/slower|faster/i);
 }
 
 /**

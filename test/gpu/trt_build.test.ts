@@ -109,7 +109,6 @@ describe('TensorRT: builds', function () {
     ['segments of no node', { minimumSegmentSize: 0 }],
     ['segments of half a node', { minimumSegmentSize: 3.5 }],
     ['an output that is not there', { outputs: ['nonsense'] }],
-    ['no inputs and no profiles', { inputs: undefined }],
     ['a tolerance below zero', { tolerance: -1 }],
     ['a tolerance that is no number', { tolerance: Number.NaN }],
   ];
@@ -124,6 +123,24 @@ describe('TensorRT: builds', function () {
       model.dispose();
     });
   }
+
+  it('an open batch with neither inputs nor profiles is refused', async () => {
+    const { model } = await denseModel();
+    expect((await errorOf(() => build(model, {}))).code).to.equal('TFTRT_INVALID_ARGUMENT');
+    model.dispose();
+  });
+
+  it('an engine that errs by more than the tolerance does not serve', async () => {
+    const model = await slowToBuild();
+    const x = tensorOf(disorder([1, 24, 24, 8], 99));
+    const { values: expected } = await predict(model, x.clone());
+    const report = await build(model, { precision: 'FP16', inputs: [x], tolerance: 1e-12 });
+    expect(report.serving).to.equal('tensorflow');
+    expect(report.reason).to.be.a('string').that.is.not.empty;
+    const { values } = await predict(model, x);
+    expect(relativeError(values, expected)).to.be.at.most(1e-6);
+    model.dispose();
+  });
 
   it('sample inputs that are disposed of, or of a wrong shape, are refused', async () => {
     const { model, expected } = await denseModel({ batch: 2 });

@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { expect } from 'chai';
 import { errorOf, live, onTftrt } from '../support/tftrt';
-import { type BuildOptions, build, type ConversionReport } from './api';
+import { type BuildOptions, build, type ConversionReport, expectEngine } from './api';
 import {
   denseModel,
   disorder,
@@ -36,7 +36,7 @@ describe('TensorRT: models', function () {
     expect(models[0]!.expected(x.values)).to.not.deep.equal(models[1]!.expected(x.values));
     for (const { model } of models) {
       const report = await build(model, options);
-      expect(report.serving, report.reason).to.equal('tensorrt');
+      expectEngine(report);
     }
     for (const { model, expected } of [...models, ...models]) {
       expect((await predict(model, tensorOf(x))).values).to.deep.equal(expected(x.values));
@@ -53,7 +53,7 @@ describe('TensorRT: models', function () {
     const models = await Promise.all([1, 20, 30].map((seed) => denseModel({ seed })));
     const reports = await Promise.all(models.map(({ model }) => build(model, { ...options, cache: false })));
     for (const [i, { model, expected }] of models.entries()) {
-      expect(reports[i]!.serving, reports[i]!.reason).to.equal('tensorrt');
+      expectEngine(reports[i]!);
       expect((await predict(model, tensorOf(x))).values).to.deep.equal(expected(x.values));
       model.dispose();
     }
@@ -125,7 +125,7 @@ describe('TensorRT: models', function () {
       },
     );
     const inputs = {
-      boxes: tf.tensor2d([0, 0, 1, 1, 0, 0, 1, 0.9, 2, 2, 3, 3]),
+      boxes: tf.tensor2d([0, 0, 1, 1, 0, 0, 1, 0.9, 2, 2, 3, 3], [3, 4]),
       scores: tf.tensor1d([0.6, 0.9, 0.5]),
     };
     const report = await build(model, { inputs: [inputs] });

@@ -2,7 +2,7 @@ import * as tf from '@tensorflow/tfjs';
 import { expect } from 'chai';
 import { bytesAttr } from '#src/program/graph_def';
 import { errorOf, onTftrt } from '../support/tftrt';
-import { type BuildOptions, build } from './api';
+import { type BuildOptions, build, expectEngine } from './api';
 import {
   type Constant,
   denseModel,
@@ -70,7 +70,7 @@ describe('TensorRT: numbers', function () {
     const native = relativeError((await predict(model, tensorOf(x))).values, expected);
     expect(native, 'TensorFlow').to.be.at.most(1e-5);
     const report = await build(model, { precision: 'FP32', inputs: [tensorOf(x)] });
-    expect(report.engines, report.reason).to.have.length.above(0);
+    expectEngine(report);
     const { values } = await predict(model, tensorOf(x));
     expect(relativeError(values, expected), `served by ${report.serving}`).to.be.at.most(1e-5);
     model.dispose();
@@ -144,7 +144,7 @@ describe('TensorRT: numbers', function () {
 
     const first = await denseModel({ inputs, outputs: 32, batch: rows });
     const calibrated = await build(first.model, { ...options, calibration: { inputs: batches } });
-    expect(calibrated.serving, calibrated.reason).to.equal('tensorrt');
+    expectEngine(calibrated);
     expect(calibrated.calibrationTable).to.be.a('string').that.is.not.empty;
     const byInputs = await predict(first.model, tensorOf(sample));
     // Products of 64 numbers in 8 bits: a few per cent of the largest.
@@ -153,7 +153,7 @@ describe('TensorRT: numbers', function () {
     const second = await denseModel({ inputs, outputs: 32, batch: rows });
     const table = calibrated.calibrationTable!;
     const restored = await build(second.model, { ...options, calibration: { table } });
-    expect(restored.serving, restored.reason).to.equal('tensorrt');
+    expectEngine(restored);
     expect(restored.calibrationTable).to.equal(table);
     const byTable = await predict(second.model, tensorOf(sample));
     // Two builds may choose different kernels; the scales are the same.

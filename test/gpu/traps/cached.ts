@@ -5,7 +5,7 @@ import { denseModel, disorder, tensorOf } from '../graphs';
 import { predict } from '../outcome';
 
 export interface CachedResult {
-  readonly serving: string;
+  readonly serving: ConversionReport['serving'];
   readonly reason?: string;
   readonly fromCache: boolean[];
   readonly right: boolean;
