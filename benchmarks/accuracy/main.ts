@@ -4,6 +4,7 @@
  *
  *     node dist-dev/benchmarks/accuracy/main.js --out FILE        needs a GPU; exit code 1 if a target is missed
  *     … --seconds 70       at most this long for training
+ *     … --images 32000     generated for training
  *     … --no-engines       stops after the frozen model: for a machine without a GPU
  */
 import { execFileSync } from 'node:child_process';
@@ -18,7 +19,6 @@ import { CLASSES, firstOf, type Images, makeImages } from './images';
 import { makeNetwork } from './network';
 import { accuracyOf, classify, type Epoch, train } from './training';
 
-const TRAINING_IMAGES = 32_000;
 const VALIDATION_IMAGES = 1000;
 const TEST_IMAGES = 1000;
 const CALIBRATION_IMAGES = 500;
@@ -39,12 +39,12 @@ interface Target {
 }
 
 async function main(): Promise<void> {
-  const { out, seconds, batchSize, seed, withEngines } = options();
+  const { out, seconds, trainingImages, batchSize, seed, withEngines } = options();
   await tf.setBackend('tftrt');
   const { device } = tftrt.stats(); // throws where the GPU cannot be used
 
   const started = performance.now();
-  const training = makeImages(TRAINING_IMAGES, seed + 1);
+  const training = makeImages(trainingImages, seed + 1);
   const validation = makeImages(VALIDATION_IMAGES, seed + 2);
   const test = makeImages(TEST_IMAGES, seed + 3);
   const generationSeconds = (performance.now() - started) / 1000;
@@ -90,7 +90,7 @@ async function main(): Promise<void> {
     seed,
     classes: CLASSES,
     images: {
-      training: TRAINING_IMAGES,
+      training: trainingImages,
       validation: VALIDATION_IMAGES,
       test: TEST_IMAGES,
       calibration: CALIBRATION_IMAGES,
@@ -109,6 +109,7 @@ function options() {
     options: {
       out: { type: 'string' },
       seconds: { type: 'string', default: '70' },
+      images: { type: 'string', default: '32000' },
       batch: { type: 'string', default: '128' },
       seed: { type: 'string', default: '1' },
       'no-engines': { type: 'boolean', default: false },
@@ -116,13 +117,15 @@ function options() {
   });
   const numbers = {
     seconds: Number(values.seconds),
-    batchSize: Number(values.batch),
+    images: Number(values.images),
+    batch: Number(values.batch),
     seed: Number(values.seed),
   };
   for (const [name, value] of Object.entries(numbers)) {
     if (!(value > 0)) throw new Error(`--${name} is ${value}; expected a number above 0`);
   }
-  return { ...numbers, out: values.out, withEngines: !values['no-engines'] };
+  const { images: trainingImages, batch: batchSize, ...others } = numbers;
+  return { ...others, trainingImages, batchSize, out: values.out, withEngines: !values['no-engines'] };
 }
 
 /** The frozen graph, its probabilities for unseen images, and how far they are from the network's own. */
