@@ -77,7 +77,7 @@ export function firstOf(images: Images, count: number): Images {
 function draw(random: Random, label: number, pixels: Float32Array, offset: number): void {
   const outline = OUTLINES[label % OUTLINES.length]!;
   const fill = FILLS[Math.floor(label / OUTLINES.length)]!;
-  const radius = random.uniform(9, 14);
+  const radius = random.uniform(10, 14);
   const centre = { x: place(random, radius), y: place(random, radius) };
   const turn = turnBy(random.uniform(0, 2 * Math.PI), 1 / radius);
   const grain = turnBy(random.uniform(0, 2 * Math.PI), 1 / random.uniform(5, 8));
@@ -106,7 +106,7 @@ function draw(random: Random, label: number, pixels: Float32Array, offset: numbe
       }
     }
   }
-  if (random.uniform(0, 1) < 0.4) cover(random, pixels, offset);
+  if (random.uniform(0, 1) < 0.35) cover(random, pixels, offset);
   random.addNoise(pixels, offset, offset + IMAGE_VALUES, noiseLevel(random));
 }
 
@@ -116,9 +116,9 @@ function place(random: Random, radius: number): number {
   return random.uniform(margin, SIDE - 1 - margin);
 }
 
-/** Mostly moderate; one image in eight drowns in it. */
+/** Mostly moderate; one image in twelve drowns in it. */
 function noiseLevel(random: Random): number {
-  return random.uniform(0, 1) < 0.125 ? random.uniform(0.6, 1.6) : random.uniform(0.05, 0.3);
+  return random.below(12) === 0 ? random.uniform(0.6, 1.5) : random.uniform(0.05, 0.3);
 }
 
 /** A bar of one colour across the image, in front of everything. */

@@ -4,7 +4,7 @@
  *
  *     node dist-dev/benchmarks/accuracy/main.js --out FILE        needs a GPU; exit code 1 if a target is missed
  *     … --seconds 70       at most this long for training
- *     … --images 32000     generated for training
+ *     … --images 48000     generated for training
  *     … --no-engines       stops after the frozen model: for a machine without a GPU
  */
 import { execFileSync } from 'node:child_process';
@@ -109,7 +109,7 @@ function options() {
     options: {
       out: { type: 'string' },
       seconds: { type: 'string', default: '70' },
-      images: { type: 'string', default: '32000' },
+      images: { type: 'string', default: '48000' },
       batch: { type: 'string', default: '128' },
       seed: { type: 'string', default: '1' },
       'no-engines': { type: 'boolean', default: false },

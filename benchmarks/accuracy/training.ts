@@ -70,7 +70,7 @@ export async function train(
   return epochs;
 }
 
-/** One pass over all images in random order. tfjs's own shuffling cannot be seeded. */
+/** One pass over all images in random order (tfjs's own shuffling cannot be seeded), in one of their eight positions. */
 async function trainEpoch(
   model: tf.LayersModel,
   xs: tf.Tensor4D,
@@ -79,15 +79,26 @@ async function trainEpoch(
   random: Random,
 ): Promise<{ loss: number; accuracy: number }> {
   const order = tf.tensor1d(random.permutation(xs.shape[0]), 'int32');
-  const shuffled = [tf.gather(xs, order), tf.gather(ys, order)];
-  const { history } = await model.fit(shuffled[0]!, shuffled[1]!, {
+  const images = tf.tidy(() => placed(tf.gather(xs, order), random.below(8)));
+  const classes = tf.gather(ys, order);
+  const { history } = await model.fit(images, classes, {
     batchSize,
     epochs: 1,
     shuffle: false,
     verbose: 0,
   });
-  tf.dispose([order, shuffled]);
+  tf.dispose([order, images, classes]);
   return { loss: history.loss!.at(-1) as number, accuracy: history.acc!.at(-1) as number };
+}
+
+/**
+ * The images mirrored, upside down or turned by right angles. Figures have no preferred position, so that the classes stay,
+ * and each epoch shows other images than the last.
+ */
+function placed(images: tf.Tensor4D, position: number): tf.Tensor4D {
+  const turned = position & 4 ? tf.transpose(images, [0, 2, 1, 3]) : images;
+  const axes = [position & 1 ? [1] : [], position & 2 ? [2] : []].flat();
+  return axes.length > 0 ? tf.reverse(turned, axes) : turned;
 }
 
 /** Anything that gives probabilities for a batch of images. */
