@@ -57,11 +57,11 @@ export function conclude({ passed, failed, skipped }: Counts): void {
   console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
 }
 
-/** The test files, as sources: what is compiled may be of a source that is gone. `*.gpu.test.ts` need a GPU. */
+/** The test files, as sources: what is compiled may be of a source that is gone. Those of `test/gpu` need a GPU. */
 function testSources(): string[] {
   return fs
     .readdirSync(path.join(root, 'test'), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.test.ts') && !file.endsWith('.gpu.test.ts'))
+    .filter((file) => file.endsWith('.test.ts') && !file.startsWith(`gpu${path.sep}`))
     .map((file) => path.join('test', file))
     .sort();
 }

@@ -3,8 +3,8 @@ import { registerTftrt } from './backend/register';
 import { registerFileRouter } from './io/file_router';
 import { hookGraphModel, registerGraphModelFlag } from './models/graph_model/hook';
 
-export { build } from './build';
 export type { GpuTensorData } from './backend/gpu_data';
+export { build } from './build';
 export { type Configuration, configure } from './config';
 export { TftrtError } from './errors';
 export { computeStream, type DeviceMemory, type DeviceMemoryOptions, tensorFromDevice } from './gpu';

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { TftrtError } from '#src/errors';
 import { openSide } from '../sides';
 import type { Contestant } from './contestants';
-import { canBuild } from './engine';
 import type { RunOptions } from './measure';
 import { seconds } from './measure';
 import { type Format, type ModelFacts, Subject } from './subject';
@@ -23,11 +22,6 @@ export async function build(who: Contestant, options: RunOptions): Promise<void>
     console.log(`${who.name} has no engines to build`);
     return;
   }
-  if (!canBuild())
-    throw new TftrtError(
-      'TFTRT_BENCH_NO_BUILD',
-      'This version of tfjs-backend-tftrt has no function `build`: there are no TensorRT engines to measure.',
-    );
   const side = await openSide(who.side, { ...who.configuration, ...options.configuration });
   const subject = new Subject(side, who, { ...options, contestant: who.name });
   const file = join(options.out, `build-${who.name}.json`);

@@ -7,7 +7,6 @@ import { packageRoot } from '#src/setup/paths';
 import { ensureResnet } from '../models';
 import { ensurePeer } from '../peer';
 import { CONTESTANTS, contestant } from './contestants';
-import { canBuild } from './engine';
 import { measure, type RunOptions } from './measure';
 import { pack } from './pack';
 import { plot } from './plot';
@@ -53,10 +52,7 @@ async function main(): Promise<void> {
     return pack(out, await ensureResnet(), values.only?.split(','));
   }
 
-  const chosen = values.only?.split(',').map(contestant) ?? CONTESTANTS;
-  const contestants = chosen.filter(({ engine }) => engine === undefined || canBuild());
-  for (const { name } of chosen.filter((who) => !contestants.includes(who)))
-    console.log(`${name} is left out: this version of tfjs-backend-tftrt has no function \`build\``);
+  const contestants = values.only?.split(',').map(contestant) ?? CONTESTANTS;
   const options: RunOptions = {
     contestants,
     scenarios: SCENARIOS.filter(({ name }) => values.scenarios?.split(',').includes(name) ?? true),

@@ -40,7 +40,7 @@ const TIMED_RUNS = 20;
 
 /** What a builder said of engines; kept in the cache with them. */
 interface EngineContent {
-  readonly engines: EngineReport[];
+  readonly engines: Omit<EngineReport, 'fromCache'>[];
   readonly native: NativeReport[];
   readonly initializers: string[];
   readonly calibrationTables: Record<string, string>;
@@ -200,7 +200,7 @@ class Build {
       this.tell(stage as BuildProgress['stage'], `${stage} (${describeCorners(profile.corners)})`),
     );
     const totalMs = performance.now() - begun;
-    const engines = built.engines.map((name): EngineReport => {
+    const engines = built.engines.map((name) => {
       const ops = count((built.segments[name] ?? []).filter((op) => !isBookkeeping(op)));
       const file = path.join(folder, `${name}.engine`);
       return {
@@ -250,9 +250,8 @@ class Build {
           ? [profile.corners.min[i]!]
           : [profile.corners.min[i]!, profile.corners.opt[i]!, profile.corners.max[i]!],
       ),
-      engines: content.engines,
+      engines: content.engines.map((engine) => ({ ...engine, fromCache })),
       native: content.native,
-      fromCache,
       tolerance: options.tolerance,
       captured: false,
       ...rest,

@@ -10,6 +10,7 @@ export interface EngineReport {
   readonly sizeBytes: number;
   /** What building it took, also when that was in an earlier process. */
   readonly buildMs: number;
+  readonly fromCache: boolean;
 }
 
 /** Ops that stayed in TensorFlow. */
@@ -25,7 +26,6 @@ export interface ProfileReport {
   readonly shapes: readonly (readonly number[][])[];
   readonly engines: readonly EngineReport[];
   readonly native: readonly NativeReport[];
-  readonly fromCache: boolean;
   /** Which tier serves these shapes from now on, and why. */
   readonly serving: 'tensorrt' | 'tensorflow';
   readonly reason: string;
@@ -66,6 +66,21 @@ export class ConversionReport {
     return this.profiles[0]?.native ?? [];
   }
 
+  /** Of the first profile. */
+  get latencyMs(): ProfileReport['latencyMs'] {
+    return this.profiles[0]?.latencyMs;
+  }
+
+  /** The largest of the profiles' differences. */
+  get difference(): number | undefined {
+    const known = this.profiles.flatMap(({ difference }) => difference ?? []);
+    return known.length > 0 ? Math.max(...known) : undefined;
+  }
+
+  get captureReason(): string | undefined {
+    return this.profiles.find(({ captured }) => !captured)?.captureReason;
+  }
+
   get captured(): boolean {
     return this.profiles.every(({ captured }) => captured);
   }
@@ -86,7 +101,7 @@ function describe(profile: ProfileReport): string[] {
   for (const engine of engines) {
     lines.push(
       `  ${engine.name}: ${engine.nodes} nodes, ${engine.precision}, ${(engine.sizeBytes / 2 ** 20).toFixed(1)} MiB, ` +
-        `${profile.fromCache ? 'from the cache; built in' : 'built in'} ${seconds(engine.buildMs)}`,
+        `${engine.fromCache ? 'from the cache; built in' : 'built in'} ${seconds(engine.buildMs)}`,
       `    ${Object.entries(engine.ops)
         .sort(([, a], [, b]) => b - a)
         .map(([op, count]) => `${count} ${op}`)
