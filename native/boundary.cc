@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "error.h"
+#include "placement.h"
 #include "tensorflow/core/common_runtime/eager/eager_operation.h"
 
 namespace tftrt {
@@ -19,6 +20,7 @@ HandlePtr Cast(Runtime& runtime, tf::TensorHandle* input, tf::DataType dtype, co
   ThrowIfError(operation.Reset("Cast", nullptr), context);
   ThrowIfError(operation.SetAttrType("DstT", dtype), context);
   ThrowIfError(operation.AddInput(input), context);
+  if (runtime.gpu() != nullptr) CountPlacementCopies(runtime, InputsOnDevice(operation, 1), {input});
   tf::AbstractTensorHandle* result = nullptr;
   int count = 1;
   ThrowIfError(operation.Execute(absl::MakeSpan(&result, 1), &count), context);

@@ -4,11 +4,9 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "napi_helpers.h"
-#include "tensorflow/core/framework/memory_types.h"
+#include "placement.h"
 #include "tensorflow/core/framework/node_def.pb.h"
-#include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow/core/framework/op.h"
-#include "transfers.h"
 
 namespace tftrt {
 
@@ -69,36 +67,6 @@ bool HasTypes(const PreparedOp::Instance& instance, absl::Span<tf::TensorHandle*
     if (instance.dtypes[i] != inputs[i]->dtype) return false;
   }
   return true;
-}
-
-// Where TensorFlow's kernel for the operation wants its inputs: in the memory of the GPU, or of the host.
-std::vector<bool> InputsOnDevice(tf::EagerOperation& operation, size_t inputs) {
-  std::vector<bool> on_device(inputs, false);
-  const tf::OpDef* definition = nullptr;
-  if (!tf::OpRegistry::Global()->LookUpOpDef(operation.Name(), &definition).ok()) return on_device;
-  tf::NodeDef node = operation.MutableAttrs()->BuildNodeDef();
-  tf::AddDefaultsToNodeDef(*definition, &node);
-  tf::MemoryTypeVector wanted, given;
-  // No kernel for the GPU: the op runs on the CPU.
-  if (!tf::MemoryTypesForNode(tf::OpRegistry::Global(), tf::DEVICE_GPU, node, &wanted, &given).ok())
-    return on_device;
-  for (size_t i = 0; i < inputs && i < wanted.size(); ++i) on_device[i] = wanted[i] == tf::DEVICE_MEMORY;
-  return on_device;
-}
-
-// Counts the copies that TensorFlow will make of inputs that live elsewhere than the kernel wants them. It
-// keeps each with its tensor (a mirror) for later ops, and waits for it.
-void CountPlacementCopies(Runtime& runtime, const PreparedOp::Instance& instance,
-                          absl::Span<tf::TensorHandle* const> inputs) {
-  for (size_t i = 0; i < instance.on_device.size(); ++i) {
-    const bool wanted = instance.on_device[i];
-    if (runtime.IsOnDevice(inputs[i]) == wanted) continue;
-    const tf::Device* target = wanted ? runtime.gpu() : runtime.eager_context()->HostCPU();
-    if (inputs[i]->HasLocalMirror(target)) continue;
-    Transfers& transfers = GetTransfers();
-    (wanted ? transfers.host_to_device : transfers.device_to_host).Add(TensorOf(inputs[i]).TotalBytes());
-    transfers.AddSynchronization();
-  }
 }
 
 // What runs the op on inputs of these dtypes.
@@ -166,7 +134,7 @@ napi_value Execute(napi_env env, EnvState& state, napi_callback_info info) {
   PreparedOp::Instance& instance = SetUp(state.runtime(), prepared, handles);
   if (instance.kernel)
     return PublishAll(env, state, RunCpuKernel(state.runtime(), instance.kernel.get(), handles));
-  CountPlacementCopies(state.runtime(), instance, handles);
+  CountPlacementCopies(state.runtime(), instance.on_device, handles);
   return PublishAll(env, state, RunEagerly(prepared, *instance.operation, handles));
 }
 

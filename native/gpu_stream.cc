@@ -5,7 +5,6 @@
 #include "copy_threads.h"
 #include "error.h"
 #include "transfers.h"
-#include "xla/stream_executor/stream.h"
 
 namespace tftrt {
 
@@ -27,11 +26,8 @@ void CopyElements(void* destination, const void* source, size_t bytes, bool bool
 
 }  // namespace
 
-GpuStream::GpuStream(tf::Device* device, tf::Allocator* pinned_memory)
-    : device_(device),
-      stream_(static_cast<CUstream>(
-          device->tensorflow_accelerator_device_info()->stream->platform_specific_handle().stream)),
-      pool_(pinned_memory) {
+GpuStream::GpuStream(tf::Device* device, CUstream stream, tf::Allocator* pinned_memory)
+    : device_(device), stream_(stream), pool_(pinned_memory) {
   CheckCuda(Cuda().StreamGetCtx(stream_, &context_), "finding the GPU's context");
 }
 

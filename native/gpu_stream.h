@@ -25,8 +25,8 @@ constexpr std::chrono::microseconds kAsyncRead{50};
 
 class GpuStream {
  public:
-  // `pinned_memory` gives host memory that is pinned for the GPU.
-  GpuStream(tensorflow::Device* device, tensorflow::Allocator* pinned_memory);
+  // `stream` is the device's compute stream; `pinned_memory` gives host memory that is pinned for the GPU.
+  GpuStream(tensorflow::Device* device, CUstream stream, tensorflow::Allocator* pinned_memory);
 
   tensorflow::Device* device() const { return device_; }
   CUstream handle() const { return stream_; }

@@ -18,6 +18,7 @@
 #include "transfers.h"
 #include "tsl/platform/cpu_info.h"
 #include "tsl/platform/tensor_float_32_utils.h"
+#include "xla/stream_executor/stream.h"
 
 namespace tftrt {
 
@@ -110,7 +111,8 @@ Runtime::Runtime(const std::string& config_json, bool allow_tf32, const MemoryLi
     }
     tf::Allocator* pinned =
         tf::GPUProcessState::singleton()->GetGpuHostAllocator(config_.gpu_options(), device->NumaNode());
-    streams_.push_back(std::make_unique<GpuStream>(device, pinned));
+    void* stream = device->tensorflow_accelerator_device_info()->stream->platform_specific_handle().stream;
+    streams_.push_back(std::make_unique<GpuStream>(device, static_cast<CUstream>(stream), pinned));
   }
   platform_device_id_ = std::atoi(config_.gpu_options().visible_device_list().c_str());
   if (gpu_ != nullptr) compute_stream_ = StreamOf(gpu_).handle();

@@ -192,7 +192,11 @@ export interface Copies {
   readonly bytes: number;
 }
 
-/** What passed between the host and GPUs in this process; all zero on the CPU. */
+/**
+ * What passed between the host and GPUs in this process; all zero on the CPU. Counted are this package's copies and those that
+ * TensorFlow makes of an op's operands to bring them where its kernel wants them; not what happens within a graph, between
+ * its nodes on the CPU and those on the GPU, nor copies of kernels' own.
+ */
 export interface Transfers {
   readonly hostToDevice: Copies;
   readonly deviceToHost: Copies;

@@ -1,0 +1,39 @@
+#include "placement.h"
+
+#include "tensorflow/core/framework/memory_types.h"
+#include "tensorflow/core/framework/node_def_util.h"
+#include "tensorflow/core/framework/op.h"
+#include "transfers.h"
+
+namespace tftrt {
+
+namespace tf = tensorflow;
+
+std::vector<bool> InputsOnDevice(tf::EagerOperation& operation, size_t inputs) {
+  std::vector<bool> on_device(inputs, false);
+  const tf::OpDef* definition = nullptr;
+  if (!tf::OpRegistry::Global()->LookUpOpDef(operation.Name(), &definition).ok()) return on_device;
+  tf::NodeDef node = operation.MutableAttrs()->BuildNodeDef();
+  tf::AddDefaultsToNodeDef(*definition, &node);
+  tf::MemoryTypeVector wanted, given;
+  // No kernel for the GPU: the op runs on the CPU.
+  if (!tf::MemoryTypesForNode(tf::OpRegistry::Global(), tf::DEVICE_GPU, node, &wanted, &given).ok())
+    return on_device;
+  for (size_t i = 0; i < inputs && i < wanted.size(); ++i) on_device[i] = wanted[i] == tf::DEVICE_MEMORY;
+  return on_device;
+}
+
+void CountPlacementCopies(Runtime& runtime, const std::vector<bool>& on_device,
+                          absl::Span<tf::TensorHandle* const> inputs) {
+  for (size_t i = 0; i < on_device.size(); ++i) {
+    const bool wanted = on_device[i];
+    if (runtime.IsOnDevice(inputs[i]) == wanted) continue;
+    const tf::Device* target = wanted ? runtime.gpu() : runtime.eager_context()->HostCPU();
+    if (inputs[i]->HasLocalMirror(target)) continue;
+    Transfers& transfers = GetTransfers();
+    (wanted ? transfers.host_to_device : transfers.device_to_host).Add(TensorOf(inputs[i]).TotalBytes());
+    transfers.AddSynchronization();
+  }
+}
+
+}  // namespace tftrt
