@@ -1,6 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { TftrtError } from '#src/errors';
 import { openSide } from '../sides';
 import type { Contestant } from './contestants';
 import type { RunOptions } from './measure';

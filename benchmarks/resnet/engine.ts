@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type * as tf from '@tensorflow/tfjs';
-import type * as tftrt from 'tfjs-backend-tftrt';
+import * as tftrt from 'tfjs-backend-tftrt';
 import type { EnginePrecision } from './contestants';
 import type { LoadedModel } from './subject';
 
