@@ -1,8 +1,8 @@
 // The addon's registration: one EnvState for each JavaScript environment, and the list of functions.
 #include "eager.h"
 #include "env_state.h"
-#include "graph_functions.h"
 #include "gpu_functions.h"
+#include "graph_functions.h"
 #include "napi_helpers.h"
 #include "program_functions.h"
 #include "runtime_functions.h"

@@ -23,9 +23,8 @@ int64_t TotalMemory(int platform_device_id) {
   int count = 0;
   CheckCuda(Cuda().DeviceGetCount(&count), "counting the GPUs");
   if (platform_device_id >= count) {
-    throw Error("TFTRT_GPU_UNAVAILABLE",
-                absl::StrCat("there is no GPU ", platform_device_id, ": CUDA sees ", count,
-                             " (CUDA_VISIBLE_DEVICES may hide some)"));
+    throw Error("TFTRT_GPU_UNAVAILABLE", absl::StrCat("there is no GPU ", platform_device_id, ": CUDA sees ",
+                                                      count, " (CUDA_VISIBLE_DEVICES may hide some)"));
   }
   CUdevice device;
   CheckCuda(Cuda().DeviceGet(&device, platform_device_id), "opening the GPU");
@@ -51,13 +50,13 @@ bool LimitMemory(const MemoryLimits& limits, tf::ConfigProto* config) {
     limit = static_cast<int64_t>(total * options->per_process_gpu_memory_fraction());
   }
   if (limit > total) {
-    throw Error("TFTRT_INVALID_ARGUMENT", absl::StrCat("memoryLimitBytes is ", limit, ", but the GPU has ",
-                                                       total, " bytes of memory"));
+    throw Error("TFTRT_INVALID_ARGUMENT",
+                absl::StrCat("memoryLimitBytes is ", limit, ", but the GPU has ", total, " bytes of memory"));
   }
   if (limits.arena_bytes > limit / 2) {
     throw Error("TFTRT_INVALID_ARGUMENT",
-                absl::StrCat("graphArenaBytes is ", limits.arena_bytes, "; expected at most half of the ", limit,
-                             " bytes that TensorFlow may take of the GPU's memory"));
+                absl::StrCat("graphArenaBytes is ", limits.arena_bytes, "; expected at most half of the ",
+                             limit, " bytes that TensorFlow may take of the GPU's memory"));
   }
   options->clear_per_process_gpu_memory_fraction();
   options->clear_experimental();

@@ -15,8 +15,8 @@ namespace tf = tensorflow;
 namespace {
 
 // Arguments: ConfigProto in JSON, whether float32 may be TF32, command buffer (Int32Array), error class
-// (constructor of (code, message)), limit of the GPU's memory and the arena's part of it in bytes, 0 for none.
-// Returns TensorFlow's version.
+// (constructor of (code, message)), limit of the GPU's memory and the arena's part of it in bytes, 0 for
+// none. Returns TensorFlow's version.
 Napi::Value Start(EnvState& state, const Napi::CallbackInfo& info) {
   if (!info[3].IsFunction())
     throw Error("TFTRT_INVALID_ARGUMENT", "start: the error class must be a constructor");
@@ -109,7 +109,8 @@ Napi::Value Stats(EnvState& state, const Napi::CallbackInfo& info) {
     }
   }
   if (tf::Device* arena = state.runtime().arena()) {
-    const std::optional<tf::AllocatorStats> stats = arena->GetAllocator(tf::AllocatorAttributes())->GetStats();
+    const std::optional<tf::AllocatorStats> stats =
+        arena->GetAllocator(tf::AllocatorAttributes())->GetStats();
     if (stats) object.Set("graphArenaBytesInUse", static_cast<double>(stats->bytes_in_use));
   }
   const Transfers& transfers = GetTransfers();
