@@ -3,11 +3,9 @@ import { expect } from 'chai';
 import * as tftrt from 'tfjs-backend-tftrt';
 import { planToBuild } from '#src/models/graph_model/hook';
 import { callableKey } from '#src/program/program';
+import { denseModel } from './graphs';
 
 type Inputs = tf.Tensor | tf.Tensor[] | tf.NamedTensorMap;
-
-/** Runs of a model with the same shapes after which it is captured; these tests take values from TensorFlow before that. */
-export const RUNS_BEFORE_CAPTURE = 10;
 
 /** How often CUDA graphs served. */
 export const replays = () => tftrt.stats().tiers.cudaGraphs;
@@ -52,6 +50,15 @@ export async function reasonNotToCapture(model: tf.GraphModel, inputs: Inputs): 
   }
   tf.dispose(tensors);
   return reason;
+}
+
+/** Has TensorFlow make what it keeps for the next CUDA graphs, so that memory can be compared afterwards. */
+export async function makeOnceOnly(): Promise<void> {
+  const { programs } = tftrt.stats();
+  const { model } = await denseModel();
+  await warmUp(model, () => tf.ones([4, 8]));
+  model.dispose();
+  await until(() => tftrt.stats().programs === programs, 'the release of the program');
 }
 
 /** Puts a tensor into device memory. */

@@ -59,6 +59,7 @@ describe('CUDA graphs', function () {
       expect(replays() - count, 'all by the CUDA graph').to.equal(3 * SEEDS.length);
       model.dispose();
       expect(captured(), 'after dispose').to.equal(graphs);
+      await until(() => tftrt.stats().programs === before_.programs, 'the release of the programs');
       expect(live()).to.deep.equal(before_);
     });
   }
@@ -78,7 +79,7 @@ describe('CUDA graphs', function () {
       }
     }
     model.dispose();
-    expect(captured()).to.equal(graphs);
+    expect(captured(), 'after dispose').to.equal(graphs);
   });
 
   it('are fed by values on the host once, by the same tensor again, and by aliases', async () => {
