@@ -137,9 +137,15 @@ export function tensors(net: Net, seed: number): tf.NamedTensorMap {
 /** The values of what a model returned, one list for all outputs; disposes of them. */
 export async function take(result: unknown): Promise<Float32Array> {
   const outputs = [result as tf.Tensor | tf.Tensor[]].flat();
-  const values = await Promise.all(outputs.map((output) => output.data()));
+  const parts = (await Promise.all(outputs.map((output) => output.data()))) as Float32Array[];
   tf.dispose(outputs);
-  return Float32Array.from(values.flatMap((part) => Array.from(part)));
+  const values = new Float32Array(parts.reduce((size, part) => size + part.length, 0));
+  let from = 0;
+  for (const part of parts) {
+    values.set(part, from);
+    from += part.length;
+  }
+  return values;
 }
 
 /** What the model gives for a seed's inputs. */
