@@ -2,7 +2,7 @@ import * as tf from '@tensorflow/tfjs';
 import { expect } from 'chai';
 import * as tftrt from 'tfjs-backend-tftrt';
 import { live, onTftrt } from '../support/tftrt';
-import { expectSame, replays, until, upload, warmUp } from './capture';
+import { expectBack, expectSame, replays, upload, warmUp } from './capture';
 import { convNet, denseNet, type Net, pixelNet, predictSeed, take, tensors, twoByTwoNet } from './nets';
 import { relativeError } from './outcome';
 
@@ -59,8 +59,7 @@ describe('CUDA graphs', function () {
       expect(replays() - count, 'all by the CUDA graph').to.equal(3 * SEEDS.length);
       model.dispose();
       expect(captured(), 'after dispose').to.equal(graphs);
-      await until(() => tftrt.stats().programs === before_.programs, 'the release of the programs');
-      expect(live()).to.deep.equal(before_);
+      await expectBack(live, before_, 'after dispose');
     });
   }
 
@@ -213,7 +212,7 @@ describe('CUDA graphs', function () {
     for (let i = 0; i < 10; i++) {
       await once(i % 2 === 0);
       // A capture that goes on when its model is disposed of is dropped when it ends.
-      await until(() => JSON.stringify(settled()) === JSON.stringify(before_), `${JSON.stringify(before_)}`);
+      await expectBack(settled, before_, `round ${i}`);
     }
   });
 });

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import * as tftrt from 'tfjs-backend-tftrt';
 import { type AttrValue, bytesAttr, type NodeDef } from '#src/program/graph_def';
 import { live, onTftrt } from '../support/tftrt';
-import { makeOnceOnly, reasonNotToCapture, until } from './capture';
+import { expectBack, makeOnceOnly, reasonNotToCapture } from './capture';
 import { type Constant, FLOAT, floats, graphModel, INT, ints, node, placeholder, STRING } from './graphs';
 
 const BOOL: AttrValue = { type: 'DT_BOOL' };
@@ -228,9 +228,9 @@ describe('graphs that cannot be CUDA graphs', function () {
       expect(tftrt.stats().capturedGraphs).to.equal(capturedGraphs);
       for (let i = 0; i < RUNS; i++) await check();
       model.dispose();
-      await until(() => tftrt.stats().programs === before_.programs, 'the release of the programs');
-      expect(tftrt.stats().graphArenaBytesInUse, 'memory of the arena').to.equal(graphArenaBytesInUse);
-      expect(live()).to.deep.equal(before_);
+      await expectBack(live, before_, 'after dispose');
+      const arena = () => tftrt.stats().graphArenaBytesInUse;
+      await expectBack(arena, graphArenaBytesInUse, 'memory of the arena');
     });
   }
 });
