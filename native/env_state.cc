@@ -178,11 +178,11 @@ void EnvState::OnJobDone(napi_env env, napi_value, void* context, void* data) {
 void EnvState::AwaitTurn(napi_env env) {
   if (awaits_turn_) return;
   napi_value set_immediate, on_turn, receiver, immediate;
-  Check(env, napi_get_reference_value(env, set_immediate_, &set_immediate));
-  Check(env, napi_get_reference_value(env, on_turn_, &on_turn));
-  Check(env, napi_get_undefined(env, &receiver));
-  Check(env, napi_call_function(env, receiver, set_immediate, 1, &on_turn, &immediate));
-  awaits_turn_ = true;
+  // Fails only where the environment is being terminated, when nobody waits for the promises any more.
+  awaits_turn_ = napi_get_reference_value(env, set_immediate_, &set_immediate) == napi_ok &&
+                 napi_get_reference_value(env, on_turn_, &on_turn) == napi_ok &&
+                 napi_get_undefined(env, &receiver) == napi_ok &&
+                 napi_call_function(env, receiver, set_immediate, 1, &on_turn, &immediate) == napi_ok;
 }
 
 napi_value EnvState::OnTurn(napi_env env, napi_callback_info info) {

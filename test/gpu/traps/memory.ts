@@ -177,7 +177,7 @@ export async function refill(configuration: tftrt.Configuration): Promise<{ capt
   await tf.setBackend('tftrt');
   const net = pixelNet({ size: 512 });
   const captured: number[] = [];
-  for (let round = 0; round < 3; round++) {
+  for (let round = 0; round < 2; round++) {
     const models: tf.GraphModel[] = [];
     for (let i = 0; i < 40; i++) {
       const model = await net.load();
