@@ -1,6 +1,6 @@
 // `npm run test:gpu`: the tests that concern computing, on this machine's GPU. Arguments as for `npm test`: options for mocha,
 // and test files, if only those are to run. Each file of test/gpu has a process of its own, so that a crash costs no other's results.
-// Writes a report into benchmarks/results, or into the file that TFTRT_GPU_REPORT names.
+// Writes a report into the file that TFTRT_GPU_REPORT names, else a run of all tests into benchmarks/results.
 
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -66,9 +66,11 @@ function machine(): Machine {
 
 const DESCRIBE = '--describe-machine';
 
-function reportFile(date: string): string {
+/** A run of a part must not take the place of a whole one. */
+function reportFile(date: string, whole: boolean): string | undefined {
   const { TFTRT_GPU_REPORT } = process.env;
-  return TFTRT_GPU_REPORT ?? path.join(root, 'benchmarks', 'results', `${date.slice(0, 10)}-gpu-tests.json`);
+  if (TFTRT_GPU_REPORT || !whole) return TFTRT_GPU_REPORT;
+  return path.join(root, 'benchmarks', 'results', `${date.slice(0, 10)}-gpu-tests.json`);
 }
 
 function writeReport(args: readonly string[], described: Machine, results: readonly Result[]): Counts {
@@ -89,7 +91,8 @@ function writeReport(args: readonly string[], described: Machine, results: reado
       skipped,
     })),
   };
-  fs.writeFileSync(reportFile(date), `${JSON.stringify(report, null, 2)}\n`);
+  const file = reportFile(date, args.length === 0);
+  if (file) fs.writeFileSync(file, `${JSON.stringify(report, null, 2)}\n`);
   return total;
 }
 
