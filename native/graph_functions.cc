@@ -109,14 +109,16 @@ Napi::Value ReleaseGraph(EnvState& state, const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-// Arguments: graph. Resolves to a program of it on the arena.
+// Arguments: graph, ConfigProto in JSON. Resolves to a program of it on the arena.
 Napi::Value CreateArenaProgram(EnvState& state, const Napi::CallbackInfo& info) {
   std::shared_ptr<CanonicalGraph> graph = state.graphs.Get(info[0].As<Napi::Number>().Int32Value());
   Runtime& runtime = state.runtime();
-  auto job = NewMakeJob<Program>(state.programs, [graph, &runtime] {
+  tf::ConfigProto config;
+  ParseJson(info[1].As<Napi::String>(), &config, "the session configuration");
+  auto job = NewMakeJob<Program>(state.programs, [graph, config, &runtime] {
     tf::GraphDef placed = graph->graph;
     PlaceOn(runtime.arena()->name(), &placed);
-    std::shared_ptr<Program> program = Program::FromGraph(std::move(placed), runtime.config());
+    std::shared_ptr<Program> program = Program::FromGraph(std::move(placed), config);
     if (!graph->initializers.empty()) program->RunTargets(graph->initializers);
     return program;
   });

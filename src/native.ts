@@ -113,7 +113,7 @@ export interface NativeAddon {
   writeGraph(graph: Handle, file: string): Promise<void>;
   releaseGraph(graph: Handle): void;
   /** A program of the graph on the arena. */
-  createArenaProgram(graph: Handle): Promise<Handle>;
+  createArenaProgram(graph: Handle, configProto: string): Promise<Handle>;
   /** A program of what `buildEngines` left in a folder. */
   loadEngineProgram(
     directory: string,

@@ -116,6 +116,12 @@ export class TftrtBackend extends KernelBackend {
     const { addon } = this.runtime;
     const { shape, dtype } = this.data(dataId);
     requireGpu(this.runtime, 'dataToGPU()');
+    if (dtype === 'string') {
+      throw new TftrtError(
+        'TFTRT_UNSUPPORTED_DTYPE',
+        'dataToGPU() takes numeric tensors: strings live on the host. Use data() for their values.',
+      );
+    }
     const handle = this.handle({ dataId, shape, dtype });
     const info = addon.tensorOnDevice(handle)
       ? this.alias({ dataId, shape, dtype }, shape)

@@ -275,7 +275,7 @@ export class Tiers {
     try {
       const described = addon.describeGraph(graph);
       return {
-        program: await addon.createArenaProgram(graph),
+        program: await addon.createArenaProgram(graph, JSON.stringify(this.backend.runtime.configProto)),
         feeds: described.feeds,
         fetches: described.fetches,
       };

@@ -4,7 +4,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { configure } from '../config';
-import { type Handle, nativeRuntime } from '../native';
+import { type Handle, nativeRuntime, requireTensorRt } from '../native';
 import type { BuildMessage, BuildRequest, StoredTensor } from './build_request';
 
 function send(message: BuildMessage): Promise<void> {
@@ -19,6 +19,7 @@ async function main(folder: string): Promise<void> {
   // Layers that stay in float32 in an FP16 or INT8 engine may use TF32: they err less than the others all the same.
   configure({ device, precision: precision === 'FP32' ? 'FP32' : 'TF32', graphArenaBytes: 0 });
   const runtime = nativeRuntime();
+  requireTensorRt();
   const load = (set: StoredTensor[]) => set.map((stored) => loadTensor(folder, stored));
   const result = runtime.addon.buildEngines(
     {

@@ -187,7 +187,7 @@ describe('transfers', function () {
         }),
       );
       // Takes the memory of what was just disposed of.
-      for (const size of sizes) tf.tidy(() => tf.mul(tf.fill([size], -1), 3));
+      for (const size of sizes) tf.tidy(() => void tf.mul(tf.fill([size], -1), 3));
       await Promise.all(reads);
     }
     expect(live()).to.deep.equal(before_);
