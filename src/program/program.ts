@@ -76,6 +76,25 @@ export class Program {
     );
   }
 
+  /**
+   * Loads a serialized GraphDef off the event loop. Its bytes must not change as long as the program lives: engines and CUDA
+   * graphs are made from them, unless `fixed` says why not.
+   */
+  static async fromGraphDef(
+    runtime: NativeRuntime,
+    label: string,
+    graphDef: Uint8Array,
+    fixed?: string,
+  ): Promise<Program> {
+    const { addon } = runtime;
+    const handle = await addon.createGraphDefProgram(graphDef, JSON.stringify(sessionConfig(runtime, false)));
+    return new Program(runtime, handle, label, async (feeds, fetches) => {
+      if (fixed !== undefined) throw new TftrtError('TFTRT_NOT_CAPTURED', fixed);
+      const dtypes = feeds.map((name) => addon.programTensorType(handle, name));
+      return addon.createGraphDefGraph(graphDef, feeds, dtypes, fetches);
+    });
+  }
+
   /** The signatures of a SavedModel: tensorflow.SignatureDef in JSON by name. */
   signatures(): unknown {
     return JSON.parse(this.runtime.addon.programSignatures(this.handle));
