@@ -39,6 +39,8 @@ export interface NativeAddon {
   synchronize(): void;
   /** Waits for this thread's asynchronous work. For the end of the process: see native/runtime_functions.cc. */
   finish(): void;
+  /** Has the system end this process with the thread that started it; false if that is gone already. */
+  endWithParent(parentPid: number): boolean;
   stats(): NativeStats;
 
   /** commands: dimensions. */
@@ -109,6 +111,24 @@ export interface NativeAddon {
   createGraph(async: true, ...graph: GraphArguments): Promise<Handle>;
   /** The same of a SavedModel's program, with its variables as constants. */
   freezeProgram(async: true, program: Handle, feeds: string[], fetches: string[]): Promise<Handle>;
+  /** Of a serialized GraphDef; feeds: names of tensors, none for all Placeholders. Resolves to GraphEndpoints in JSON. */
+  describeGraphDef(graphDef: Uint8Array, feeds: string[], fetches: string[]): Promise<string>;
+  /** The bytes of these three must not change until then. */
+  createGraphDefProgram(graphDef: Uint8Array, configProto: string): Promise<Handle>;
+  createGraphDefGraph(
+    graphDef: Uint8Array,
+    feeds: string[],
+    feedDTypes: number[],
+    fetches: string[],
+  ): Promise<Handle>;
+  /** Writes what the fetches need of the graph; the Placeholders named get shapes, −1 for any size. */
+  cutDownGraphDef(
+    graphDef: Uint8Array,
+    fetches: string[],
+    placeholders: string[],
+    shapes: number[][],
+    file: string,
+  ): Promise<void>;
   describeGraph(graph: Handle): GraphDescription;
   writeGraph(graph: Handle, file: string): Promise<void>;
   releaseGraph(graph: Handle): void;

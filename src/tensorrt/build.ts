@@ -17,6 +17,7 @@ import { engineKey, findEngines, keepEngines, newEngineFolder } from './engine_c
 import {
   type BuildOptions,
   type BuildProgress,
+  deviceOption,
   invalid,
   type ModelInputs,
   type ResolvedOptions,
@@ -173,19 +174,31 @@ class Build {
     const { options, model } = this;
     const { backend } = model;
     await backend.runtime.addon.writeGraph(graph, path.join(folder, 'source.pb'));
-    const store = (kind: string, sets: readonly (readonly TensorInfo[])[]): StoredTensor[][] =>
-      sets.map((set, i) =>
-        set.map((tensor, j) => storeTensor(folder, `${kind}_${i}_${j}.bin`, hostTensor(backend, tensor))),
-      );
+    const store = async (
+      kind: string,
+      sets: readonly (readonly TensorInfo[])[],
+    ): Promise<StoredTensor[][]> => {
+      const stored: StoredTensor[][] = [];
+      for (const [i, set] of sets.entries()) {
+        stored.push([]);
+        for (const [j, tensor] of set.entries()) {
+          const file = `${kind}_${i}_${j}.bin`;
+          stored[i]!.push(await storeTensor(folder, file, hostTensor(backend, tensor)));
+        }
+      }
+      return stored;
+    };
     const calibrates = options.precision === 'INT8' && options.useCalibration;
     const request: BuildRequest = {
       precision: options.precision,
-      device: deviceOption(backend),
+      device: deviceOption(backend.runtime.configuration),
       graphFile: 'source.pb',
       ...endpoints,
-      samples: store('sample', profile.samples),
+      samples: await store('sample', profile.samples),
       calibration:
-        calibrates && Object.keys(calibrationTables).length === 0 ? store('calibration', calibration) : [],
+        calibrates && Object.keys(calibrationTables).length === 0
+          ? await store('calibration', calibration)
+          : [],
       calibrationTables,
       minimumSegmentSize: options.minimumSegmentSize,
       maxWorkspaceSizeBytes: options.maxWorkspaceSizeBytes,
@@ -194,6 +207,8 @@ class Build {
       implicitBatch: calibrates,
       profileStrategy: profile.tuned ? 'Range+Optimal' : 'Range',
       embed: false,
+      maxBatchSize: 0,
+      nameSuffix: '',
     };
     const begun = performance.now();
     const { built, log, notConverted } = await runBuildProcess(folder, request, (stage) =>
@@ -449,11 +464,6 @@ function hashOfSets(
     }
   }
   return hash.digest('hex');
-}
-
-/** The device for the process that builds: the same GPU. */
-function deviceOption(backend: TftrtBackend): string {
-  return backend.runtime.configuration.device ?? 'gpu';
 }
 
 function describeCorners({ min, max }: Corners): string {

@@ -82,7 +82,7 @@ export interface ResolvedOptions {
   readonly force: boolean;
 }
 
-const PRECISIONS: readonly Precision[] = ['FP32', 'TF32', 'FP16', 'INT8'];
+export const PRECISIONS: readonly Precision[] = ['FP32', 'TF32', 'FP16', 'INT8'];
 const TOLERANCES: Readonly<Record<Precision, number>> = { FP32: 1e-3, TF32: 0.1, FP16: 0.1, INT8: 0.3 };
 const KNOWN: ReadonlySet<string> = new Set<keyof BuildOptions>([
   'precision',
@@ -140,4 +140,9 @@ function requireInteger(name: string, value: number, least: number): void {
 
 export function invalid(what: string, expected: string): TftrtError {
   return new TftrtError('TFTRT_INVALID_ARGUMENT', `build: ${what}; expected ${expected}.`);
+}
+
+/** The device for a process that builds: the same GPU. */
+export function deviceOption({ device }: Configuration): string {
+  return device ?? 'gpu';
 }
