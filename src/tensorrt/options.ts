@@ -127,9 +127,19 @@ export function resolveOptions(options: BuildOptions, configuration: Configurati
       '{ inputs: [sample inputs…] }, { table } from an earlier report, or useCalibration: false for a graph with quantisation nodes',
     );
   }
+  if (options.calibration !== undefined) requireCalibration(options.calibration);
   if (options.profiles?.length === 0) throw invalid('profiles is empty', 'at least one profile');
   if (options.inputs?.length === 0) throw invalid('inputs is empty', 'at least one set of inputs');
   return resolved;
+}
+
+function requireCalibration(calibration: unknown): void {
+  const { inputs, table } = (calibration ?? {}) as { inputs?: unknown; table?: unknown };
+  if (Array.isArray(inputs) ? inputs.length > 0 : inputs === undefined && typeof table === 'string') return;
+  throw invalid(
+    'calibration is none',
+    '{ inputs: [one or more sets of sample inputs, each as for predict] }, or { table } from an earlier report',
+  );
 }
 
 function requireInteger(name: string, value: number, least: number): void {
