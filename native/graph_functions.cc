@@ -346,6 +346,15 @@ Napi::Value BuildEngineFiles(EnvState& state, const Napi::CallbackInfo& info) {
   return result;
 }
 
+Napi::Value ClaimBuild(EnvState& state, const Napi::CallbackInfo& info) {
+  return Napi::Boolean::New(info.Env(), state.ClaimBuild());
+}
+
+Napi::Value EndBuild(EnvState& state, const Napi::CallbackInfo& info) {
+  state.EndBuild();
+  return info.Env().Undefined();
+}
+
 // The versions of TensorRT that TensorFlow was built for and that it loaded: "8.6.1".
 Napi::Value TensorRtVersions(EnvState&, const Napi::CallbackInfo& info) {
   const auto text = [](const std::tuple<int, int, int>& version) {
@@ -372,6 +381,8 @@ void RegisterGraphFunctions(napi_env env, napi_value exports) {
   Export<Guarded<RunCapturedGraph>>(env, exports, "runCapturedGraph");
   Export<Guarded<RunCapturedGraphAsync>>(env, exports, "runCapturedGraphAsync");
   Export<Guarded<BuildEngineFiles>>(env, exports, "buildEngines");
+  Export<Guarded<ClaimBuild>>(env, exports, "claimBuild");
+  Export<Guarded<EndBuild>>(env, exports, "endBuild");
   Export<Guarded<TensorRtVersions>>(env, exports, "tensorRtVersions");
 }
 

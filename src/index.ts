@@ -2,6 +2,7 @@ import { GraphModel } from '@tensorflow/tfjs-converter';
 import { registerTftrt } from './backend/register';
 import { registerFileRouter } from './io/file_router';
 import { hookGraphModel, registerGraphModelFlag } from './models/graph_model/hook';
+import { buildAtRuntime } from './tensorrt/auto_build';
 
 export type { GpuTensorData } from './backend/gpu_data';
 export { build } from './build';
@@ -17,6 +18,7 @@ export type { BuildOptions, BuildProgress, Precision, Profile, ShapeRange } from
 export type { ConversionReport, EngineReport, NativeReport, ProfileReport } from './tensorrt/report';
 
 registerTftrt();
+buildAtRuntime();
 registerGraphModelFlag();
 hookGraphModel(GraphModel.prototype);
 registerFileRouter();

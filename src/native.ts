@@ -153,6 +153,10 @@ export interface NativeAddon {
   ): Promise<Int32Array>;
   /** Builds TensorRT engines, for minutes, on this thread: see src/tensorrt/build_child.ts. */
   buildEngines(request: EngineRequest, onStage: (stage: string) => void): BuiltEngines;
+  /** Claims the process's turn to build engines by itself; false while another thread has it. */
+  claimBuild(): boolean;
+  /** Gives it back. */
+  endBuild(): void;
   tensorRtVersions(): { linked: string; loaded: string };
 }
 
@@ -297,6 +301,8 @@ export function nativeRuntime(): NativeRuntime {
     loadTensorFlow(loader);
     const addon = loadAddonFile('tftrt') as NativeAddon;
     const started = new NativeRuntime(addon, configuration);
+    // Not in the middle of serving: loading it takes a while.
+    if (configuration.allowBuildAtRuntime && started.onGpu) loadTensorRt(loader);
     freezeConfiguration(started);
     process.once('exit', () => addon.finish());
     runtime = started;
