@@ -196,6 +196,24 @@ void SetCalibrationTables(const std::map<std::string, std::string>& tables, tf::
   }
 }
 
+// What TensorRT made, from a file that SerializeTRTResource wrote; empty where TensorRT could not make the
+// engine.
+std::string SerializedEngine(const std::string& file) {
+  uint64_t size = 0;
+  ThrowIfError(tsl::Env::Default()->GetFileSize(file, &size), "reading a TensorRT engine");
+  if (size == 0) return "";
+  std::unique_ptr<tsl::RandomAccessFile> opened;
+  ThrowIfError(tsl::Env::Default()->NewRandomAccessFile(file, &opened), "reading a TensorRT engine");
+  tsl::io::RecordReader reader(opened.get());
+  uint64_t offset = 0;
+  tsl::tstring record;
+  ThrowIfError(reader.ReadRecord(&offset, &record), absl::StrCat("reading the TensorRT engine ", file));
+  tf::tensorrt::TRTEngineInstance instance;
+  if (!instance.ParseFromArray(record.data(), record.size()))
+    throw Error("TFTRT_DATA_LOSS", absl::StrCat("the TensorRT engine ", file, " is damaged"));
+  return instance.serialized_engine();
+}
+
 // Renames the engines and the functions of their segments.
 void AddToEngineNames(const std::string& suffix, tf::GraphDef* graph) {
   std::unordered_set<std::string> nodes, functions;
@@ -342,21 +360,13 @@ void EmbedEngines(const std::string& directory, const EngineGraph& built, const 
                   tf::GraphDef* graph) {
   if (!built.calibration_tables.empty()) SetCalibrationTables(built.calibration_tables, graph);
   for (const std::string& engine : built.engines) {
-    const std::string file = FileOf(directory, engine);
-    std::unique_ptr<tsl::RandomAccessFile> opened;
-    ThrowIfError(tsl::Env::Default()->NewRandomAccessFile(file, &opened), "reading a TensorRT engine");
-    tsl::io::RecordReader reader(opened.get());
-    uint64_t offset = 0;
-    tsl::tstring record;
-    ThrowIfError(reader.ReadRecord(&offset, &record), absl::StrCat("reading the TensorRT engine ", file));
-    tf::tensorrt::TRTEngineInstance instance;
-    if (!instance.ParseFromArray(record.data(), record.size()))
-      throw Error("TFTRT_DATA_LOSS", absl::StrCat("the TensorRT engine ", file, " is damaged"));
+    const std::string serialized = SerializedEngine(FileOf(directory, engine));
     for (tf::NodeDef& node : *graph->mutable_node()) {
       if (node.op() != kEngineOp || ResourceName(node.name()) != engine) continue;
       (*node.mutable_attr())["static_engine"].set_b(true);
-      (*node.mutable_attr())["serialized_segment"].set_s(instance.serialized_engine());
-      // Where the engine cannot run, its segment does; a run never waits for an engine to be built.
+      (*node.mutable_attr())["serialized_segment"].set_s(serialized);
+      // Where there is no engine, or it cannot run, its segment does; a run never waits for an engine to be
+      // built.
       (*node.mutable_attr())["_allow_build_at_runtime"].set_b(false);
     }
   }

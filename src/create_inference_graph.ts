@@ -79,11 +79,11 @@ export async function createInferenceGraph(
   requireGraphDef('createInferenceGraph', graphDef);
   requireNames('createInferenceGraph', 'outputs', outputs, 1);
   const runtime = nativeRuntime();
-  const resolved = resolve(options, runtime);
+  const resolved = resolve(options ?? {}, runtime);
   const endpoints = await readEndpoints(runtime, '(of createInferenceGraph)', graphDef, [], outputs);
   if (endpoints.engines > 0) throw invalid('the graph has TensorRT engines already', 'one without');
-  const inputs = inputsOf(endpoints.inputs, options.shapes ?? {}, resolved.maxBatchSize);
-  const calibration = calibrationSets(inputs, options.calibration);
+  const inputs = inputsOf(endpoints.inputs, options?.shapes ?? {}, resolved.maxBatchSize);
+  const calibration = calibrationSets(inputs, options?.calibration);
   if (!runtime.onGpu) {
     throw new TftrtError(
       'TFTRT_TENSORRT_UNAVAILABLE',
@@ -105,7 +105,7 @@ export async function createInferenceGraph(
       endpoints.outputs,
       calibration,
       resolved,
-      options.onProgress,
+      options?.onProgress,
     );
   } finally {
     for (const info of held) backend.letGo(info);
@@ -153,7 +153,7 @@ async function convert(
     );
   }
   const begun = performance.now();
-  const { built } = await runBuildProcess(
+  const { built, log } = await runBuildProcess(
     folder,
     {
       precision,
@@ -180,9 +180,24 @@ async function convert(
         elapsedMs: performance.now() - begun,
       }),
   );
+  const isEmpty = (name: string) =>
+    !fs.statSync(path.join(folder, `${name}.engine`), { throwIfNoEntry: false })?.size;
+  const failed = built.engines.filter(isEmpty);
+  const reasons = failed.map(
+    (name) => `${name}: ${log.failed[name] ?? log.problems.at(-1) ?? 'no reason given'}`,
+  );
   if (built.engines.length === 0) {
     console.warn(
       'tftrt: createInferenceGraph: TensorRT can compute no part of the graph that is large enough; the result has no engines.',
+    );
+  } else if (failed.length === built.engines.length) {
+    throw new TftrtError(
+      'TFTRT_ENGINE_BUILD_FAILED',
+      `createInferenceGraph: TensorRT could build none of the graph's engines. ${reasons.join('\n')}`,
+    );
+  } else if (failed.length > 0) {
+    console.warn(
+      `tftrt: createInferenceGraph: TensorRT could not build ${failed.length} of ${built.engines.length} engines, whose parts of the graph stay in TensorFlow. ${reasons.join('\n')}`,
     );
   }
   return new Uint8Array(await fs.promises.readFile(path.join(folder, 'graph.pb')));

@@ -5,8 +5,9 @@ import 'tfjs-backend-tftrt';
 
 async function main(): Promise<void> {
   const [file, name] = process.argv.slice(2);
-  await tf.setBackend('tftrt');
+  // First: it may configure the backend.
   const traps = require(file!) as Record<string, () => Promise<unknown>>;
+  await tf.setBackend('tftrt');
   const result = await traps[name!]!();
   await new Promise((resolve) => process.send!({ result }, resolve));
   process.disconnect();
