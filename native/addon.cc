@@ -2,6 +2,7 @@
 #include "eager.h"
 #include "env_state.h"
 #include "gpu_functions.h"
+#include "graph_def_functions.h"
 #include "graph_functions.h"
 #include "napi_helpers.h"
 #include "program_functions.h"
@@ -22,6 +23,7 @@ static napi_value Initialize(napi_env env, napi_value exports) {
     RegisterEagerFunctions(env, exports);
     RegisterProgramFunctions(env, exports);
     RegisterGraphFunctions(env, exports);
+    RegisterGraphDefFunctions(env, exports);
     RegisterGpuFunctions(env, exports);
   } catch (const Error& error) {
     napi_throw_error(env, error.code().c_str(), error.what());

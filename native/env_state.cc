@@ -1,5 +1,6 @@
 #include "env_state.h"
 
+#include <atomic>
 #include <new>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,9 @@
 namespace tftrt {
 
 namespace {
+
+// Whose turn it is to build engines in the background.
+std::atomic<EnvState*> building{nullptr};
 
 Error ToTftrtError(const std::exception_ptr& failure) {
   try {
@@ -63,7 +67,17 @@ EnvState::EnvState(napi_env env) : env_(env) {
   Check(env, napi_add_env_cleanup_hook(env, OnEnvCleanup, this));
 }
 
-EnvState::~EnvState() = default;
+EnvState::~EnvState() { EndBuild(); }
+
+bool EnvState::ClaimBuild() {
+  EnvState* nobody = nullptr;
+  return building.compare_exchange_strong(nobody, this);
+}
+
+void EnvState::EndBuild() {
+  EnvState* self = this;
+  building.compare_exchange_strong(self, nullptr);
+}
 
 EnvState& EnvState::From(napi_env env) {
   void* data = nullptr;

@@ -112,6 +112,11 @@ class EnvState {
   std::deque<PreparedOp> ops;
   int64_t tensor_bytes = 0;
 
+  // The process's turn to build engines in the background: at most one environment has it, at the latest
+  // until it ends.
+  bool ClaimBuild();
+  void EndBuild();
+
  private:
   static void OnJobDone(napi_env env, napi_value js_callback, void* context, void* data);
   static napi_value OnTurn(napi_env env, napi_callback_info info);

@@ -2,6 +2,7 @@ import { fallbackCounts } from './backend/kernels/fallback';
 import { type DeviceInfo, type NativeStats, nativeRuntime, type Transfers } from './native';
 
 import { tierCounts } from './program/tiers';
+import { automaticBuilds } from './tensorrt/auto_build';
 
 export type { DeviceInfo, Transfers };
 
@@ -14,6 +15,8 @@ export interface Stats extends NativeStats {
   readonly constants: number;
   /** Runs of models by what served them; `outsideProfiles`: by TensorFlow, because no engine is for their shapes. */
   readonly tiers: Readonly<typeof tierCounts>;
+  /** Builds of `allowBuildAtRuntime`. Those that failed are not tried again. */
+  readonly builds: Readonly<typeof automaticBuilds>;
   /** Kernel calls that TensorFlow could not compute, by kernel: @tensorflow/tfjs-backend-cpu did. */
   readonly fallbacks: Readonly<Record<string, number>>;
 }
@@ -34,6 +37,7 @@ export function stats(): Stats {
     tensors: native.tensors - runtime.keptConstants,
     constants: runtime.keptConstants,
     tiers: { ...tierCounts },
+    builds: { ...automaticBuilds },
     fallbacks: fallbackCounts(),
   };
 }

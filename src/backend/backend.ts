@@ -296,6 +296,17 @@ export class TftrtBackend extends KernelBackend {
     return { dataId: info.dataId, shape, dtype: info.dtype };
   }
 
+  /** Keeps the data alive, whoever disposes of its tensors meanwhile, until `letGo`. */
+  hold({ dataId }: TensorInfo): void {
+    this.incRef(dataId);
+  }
+
+  /** Ends a `hold`. Where that was the last owner, tfjs forgets the data too. */
+  letGo({ dataId }: TensorInfo): void {
+    if (this.disposeData(dataId) && engine().state.tensorInfo.has(dataId))
+      engine().removeDataId(dataId, this);
+  }
+
   /** A tfjs tensor of data that somebody else owns too. */
   borrow(info: TensorInfo): Tensor {
     return engine().makeTensorFromTensorInfo(this.alias(info, info.shape), this);

@@ -31,14 +31,18 @@ export interface BuildProfile {
 
 /**
  * What to build engines for: the profiles; without any, each different set of shapes among the sample inputs; without those,
- * the shapes that the model declares. Tensors that are made up are added to `owned`.
+ * the shapes that the model declares. The samples are held, in `held`.
  */
 export function profilesOf(
   model: Buildable,
   { profiles, inputs, outputs }: BuildOptions,
-  owned: TensorInfo[],
+  held: TensorInfo[],
 ): { profiles: BuildProfile[]; request: Request } {
-  const given = (inputs ?? []).map((set) => model.bind(set, outputs));
+  const given = (inputs ?? []).map((set) => {
+    const call = model.bind(set, outputs);
+    hold(model.backend, call.inputs, held);
+    return call;
+  });
   if (profiles !== undefined) {
     const declared = model.declaredInputs();
     const made = profiles.map((profile, index) => {
@@ -47,7 +51,7 @@ export function profilesOf(
         const fitting = given.find(({ inputs: set }) =>
           set.every(({ shape }, i) => util.arraysEqual(shape, shapes[i]!)),
         );
-        return fitting?.inputs ?? madeUp(model.backend, declared, shapes, owned);
+        return fitting?.inputs ?? madeUp(model.backend, declared, shapes, held);
       });
     });
     const request = given[0]?.request ?? bindInfos(model, declared, made[0]!.samples[0]!, outputs);
@@ -75,7 +79,7 @@ export function profilesOf(
     return shape.map((size) => (size === null || size < 0 ? 1 : size));
   });
   const made = toProfile(0, { min: shapes, opt: shapes, max: shapes }, (wanted) =>
-    madeUp(model.backend, declared, wanted, owned),
+    madeUp(model.backend, declared, wanted, held),
   );
   return { profiles: [made], request: bindInfos(model, declared, made.samples[0]!, outputs) };
 }
@@ -136,12 +140,20 @@ function cornersOf(profile: Profile, declared: readonly DeclaredInput[]): Corner
   };
 }
 
+/** Keeps the data of tensors until `letGo` of those in `held`. */
+export function hold(backend: TftrtBackend, infos: readonly TensorInfo[], held: TensorInfo[]): void {
+  for (const info of infos) {
+    backend.hold(info);
+    held.push(info);
+  }
+}
+
 /** Values to compare engines on where nobody gave any: evenly spread over [0, 1), the same in each process. */
 function madeUp(
   backend: TftrtBackend,
   declared: readonly DeclaredInput[],
   shapes: readonly number[][],
-  owned: TensorInfo[],
+  held: TensorInfo[],
 ): TensorInfo[] {
   return declared.map(({ name, dtype }, i) => {
     const shape = shapes[i]!;
@@ -155,7 +167,7 @@ function madeUp(
       values[j] = state / 2 ** 32;
     }
     const info = { dataId: backend.write(values, shape, 'float32'), shape, dtype };
-    owned.push(info);
+    held.push(info);
     return info;
   });
 }
