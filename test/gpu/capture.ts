@@ -48,7 +48,7 @@ export async function reasonNotToCapture(model: tf.GraphModel, inputs: Inputs): 
     await new Promise((resolve) => setTimeout(resolve, 2));
     reason = await capture();
   }
-  tf.dispose(tensors);
+  tf.dispose(tensors as tf.Tensor[]);
   return reason;
 }
 
