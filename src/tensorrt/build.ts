@@ -56,7 +56,14 @@ export async function buildModel(
   options: BuildOptions,
   background = false,
 ): Promise<ConversionReport> {
-  return new Build(model, options, background).run();
+  const { addon } = model.backend.runtime;
+  // Engines are not built in the background meanwhile.
+  const claimed = !background && addon.claimBuild();
+  try {
+    return await new Build(model, options, background).run();
+  } finally {
+    if (claimed) addon.endBuild();
+  }
 }
 
 class Build {
