@@ -325,7 +325,7 @@ class Build {
       const base = await program.baseAsync(request.feeds, request.fetches);
       this.tell('verifying', "comparing with TensorFlow's outputs");
       let difference = 0;
-      for (const sample of profile.samples) {
+      for (const sample of profile.checks) {
         difference = Math.max(difference, await runnersDiffer(backend, base, runner, sample));
       }
       if (!(difference <= options.tolerance)) {
