@@ -29,6 +29,8 @@ export class TftrtBackend extends KernelBackend {
   /** Replaced views of aliased tensors: released by `endCall`. */
   private readonly retiredViews: Handle[] = [];
   private dataIds = 0;
+  /** tfjs disposed of this backend, and its native tensors are gone. */
+  private gone = false;
 
   constructor(readonly runtime: NativeRuntime) {
     super();
@@ -73,8 +75,8 @@ export class TftrtBackend extends KernelBackend {
     data.refCount--;
     if (!force && data.refCount > 0) return false;
     data.live = false;
-    if (data.handle !== 0) this.runtime.addon.releaseTensor(data.handle);
-    if (data.view !== 0) this.runtime.addon.releaseTensor(data.view);
+    if (data.handle !== 0 && !this.gone) this.runtime.addon.releaseTensor(data.handle);
+    if (data.view !== 0 && !this.gone) this.runtime.addon.releaseTensor(data.view);
     data.handle = 0;
     data.view = 0;
     data.values = null;
@@ -163,6 +165,7 @@ export class TftrtBackend extends KernelBackend {
     this.constants.dispose();
     // tfjs forgets the tensors of a backend that it resets or removes, without disposing of them.
     this.runtime.addon.releaseAllTensors();
+    this.gone = true;
   }
 
   // --- for kernels and models -------------------------------------------------------------------------------------

@@ -44,6 +44,8 @@ export class Program {
     readonly label: string,
     /** The graph for what is built from it. */
     private readonly source: (feeds: string[], fetches: string[]) => Promise<Handle>,
+    /** Whether engines and CUDA graphs can be made from it. */
+    private readonly convertible = true,
   ) {}
 
   /** Makes the session on this thread. `source` is asked again when engines or CUDA graphs are made of the model. */
@@ -89,11 +91,12 @@ export class Program {
   ): Promise<Program> {
     const { addon } = runtime;
     const handle = await addon.createGraphDefProgram(graphDef, JSON.stringify(sessionConfig(runtime, false)));
-    return new Program(runtime, handle, label, async (feeds, fetches) => {
+    const source = async (feeds: string[], fetches: string[]) => {
       if (fixed !== undefined) throw new TftrtError('TFTRT_NOT_CAPTURED', fixed);
       const dtypes = feeds.map((name) => addon.programTensorType(handle, name));
       return addon.createGraphDefGraph(graphDef, feeds, dtypes, fetches);
-    });
+    };
+    return new Program(runtime, handle, label, source, fixed === undefined);
   }
 
   /** The signatures of a SavedModel: tensorflow.SignatureDef in JSON by name. */
@@ -139,8 +142,11 @@ export class Program {
 
   /** What serves above this program's own callables. */
   tiers(backend: TftrtBackend): Tiers {
-    this.upper ??= new Tiers(backend, this.tierSource(), (feeds, fetches, inputs) =>
-      tellOfRecurringCall({ backend, program: this, feeds, fetches, inputs }),
+    this.upper ??= new Tiers(
+      backend,
+      this.tierSource(),
+      (feeds, fetches, inputs) =>
+        !this.convertible || tellOfRecurringCall({ backend, program: this, feeds, fetches, inputs }),
     );
     return this.upper;
   }

@@ -122,7 +122,7 @@ export class Tiers {
         served = true;
         // Below a CUDA graph of engines are the engines.
         const below = runner.captured && runner.kind === 'tensorrt';
-        variant.runner = below ? engines.find((tier) => fits(variant.shapes, tier))?.runner : undefined;
+        variant.runner = below ? engines.find((tier) => within(variant.shapes, tier))?.runner : undefined;
         variant.capture = 'refused';
         variant.reason = (error as Error).message;
         variant.attempt++;
@@ -137,10 +137,10 @@ export class Tiers {
   addEngines(key: string, feeds: string[], fetches: string[], engines: EngineTier): void {
     this.requireLive();
     const signature = this.signature(key, feeds, fetches);
-    const replaced = signature.engines.filter(({ min, max }) => fits(min, engines) && fits(max, engines));
+    const replaced = signature.engines.filter(({ min, max }) => within(min, engines) && within(max, engines));
     signature.engines = [engines, ...signature.engines.filter((tier) => !replaced.includes(tier))];
     for (const variant of signature.variants) {
-      if (!fits(variant.shapes, engines)) continue;
+      if (!within(variant.shapes, engines)) continue;
       if (variant.runner?.captured) variant.runner.dispose();
       variant.runner = engines.runner;
       variant.capture = 'untried';
@@ -202,7 +202,7 @@ export class Tiers {
     }
     if (variants.length >= MOST_VARIANTS) return undefined;
     const shapes = inputs.map(({ shape }) => shape.slice());
-    const engines = signature.engines.find((tier) => fits(shapes, tier));
+    const engines = signature.engines.find((tier) => within(shapes, tier));
     const variant: Variant = {
       shapes,
       dtypes: inputs.map(({ dtype }) => dtype),
@@ -334,7 +334,11 @@ export class Tiers {
   }
 }
 
-function fits(shapes: readonly number[][], { min, max }: EngineTier): boolean {
+/** Whether shapes lie between two corners. */
+export function within(
+  shapes: readonly (readonly number[])[],
+  { min, max }: Pick<EngineTier, 'min' | 'max'>,
+): boolean {
   return shapes.every(
     (shape, i) =>
       shape.length === min[i]!.length &&

@@ -56,7 +56,14 @@ export async function buildModel(
   options: BuildOptions,
   background = false,
 ): Promise<ConversionReport> {
-  return new Build(model, options, background).run();
+  const { addon } = model.backend.runtime;
+  // Engines are not built in the background meanwhile.
+  const claimed = !background && addon.claimBuild();
+  try {
+    return await new Build(model, options, background).run();
+  } finally {
+    if (claimed) addon.endBuild();
+  }
 }
 
 class Build {
@@ -318,7 +325,7 @@ class Build {
       const base = await program.baseAsync(request.feeds, request.fetches);
       this.tell('verifying', "comparing with TensorFlow's outputs");
       let difference = 0;
-      for (const sample of profile.samples) {
+      for (const sample of profile.checks) {
         difference = Math.max(difference, await runnersDiffer(backend, base, runner, sample));
       }
       if (!(difference <= options.tolerance)) {

@@ -1,6 +1,7 @@
 import { type DataType, type TensorInfo, util } from '@tensorflow/tfjs-core';
 import type { TftrtBackend } from '../backend/backend';
 import type { Request } from '../program/requests';
+import { within } from '../program/tiers';
 import type { Buildable } from './build';
 import { type BuildOptions, invalid, type ModelInputs, type Profile, type ShapeRange } from './options';
 
@@ -27,6 +28,8 @@ export interface BuildProfile {
   readonly tuned: boolean;
   /** Inputs for each different corner, min first; the last is of the shapes to be timed. */
   readonly samples: readonly (readonly TensorInfo[])[];
+  /** What the engine's outputs are compared on: the samples, and all inputs that were given for these shapes. */
+  readonly checks: readonly (readonly TensorInfo[])[];
 }
 
 /**
@@ -47,12 +50,13 @@ export function profilesOf(
     const declared = model.declaredInputs();
     const made = profiles.map((profile, index) => {
       const corners = cornersOf(profile, declared);
-      return toProfile(index, corners, (shapes) => {
+      const sample = (shapes: readonly number[][]) => {
         const fitting = given.find(({ inputs: set }) =>
           set.every(({ shape }, i) => util.arraysEqual(shape, shapes[i]!)),
         );
         return fitting?.inputs ?? madeUp(model.backend, declared, shapes, held);
-      });
+      };
+      return toProfile(index, corners, sample, given);
     });
     const request = given[0]?.request ?? bindInfos(model, declared, made[0]!.samples[0]!, outputs);
     return { profiles: made, request };
@@ -63,7 +67,7 @@ export function profilesOf(
     );
     const made = [...distinct.values()].map(({ inputs: set }, index) => {
       const shapes = set.map(({ shape }) => shape.slice());
-      return toProfile(index, { min: shapes, opt: shapes, max: shapes }, () => set);
+      return toProfile(index, { min: shapes, opt: shapes, max: shapes }, () => set, given);
     });
     return { profiles: made, request: given[0]!.request };
   }
@@ -78,9 +82,8 @@ export function profilesOf(
     }
     return shape.map((size) => (size === null || size < 0 ? 1 : size));
   });
-  const made = toProfile(0, { min: shapes, opt: shapes, max: shapes }, (wanted) =>
-    madeUp(model.backend, declared, wanted, held),
-  );
+  const sample = (wanted: readonly number[][]) => madeUp(model.backend, declared, wanted, held);
+  const made = toProfile(0, { min: shapes, opt: shapes, max: shapes }, sample, []);
   return { profiles: [made], request: bindInfos(model, declared, made.samples[0]!, outputs) };
 }
 
@@ -88,6 +91,7 @@ function toProfile(
   index: number,
   corners: Corners,
   sample: (shapes: readonly number[][]) => readonly TensorInfo[],
+  given: ReadonlyArray<{ readonly inputs: readonly TensorInfo[] }>,
 ): BuildProfile {
   const same = (a: readonly number[][], b: readonly number[][]) =>
     a.every((shape, i) => util.arraysEqual(shape, b[i]!));
@@ -98,7 +102,18 @@ function toProfile(
     : tuned
       ? [corners.min, corners.max, corners.opt]
       : [corners.min, corners.max];
-  return { index, corners, fixed, tuned, samples: shapes.map(sample) };
+  const samples = shapes.map(sample);
+  const others = given
+    .map(({ inputs }) => inputs)
+    .filter(
+      (set) =>
+        !samples.includes(set) &&
+        within(
+          set.map(({ shape }) => shape),
+          corners,
+        ),
+    );
+  return { index, corners, fixed, tuned, samples, checks: [...samples, ...others] };
 }
 
 function cornersOf(profile: Profile, declared: readonly DeclaredInput[]): Corners {

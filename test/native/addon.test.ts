@@ -352,7 +352,8 @@ describe('the addon', () => {
 
     it('that are damaged do no harm', async () => {
       // In a process of its own, for what TensorFlow writes about it.
-      const { code, signal, stdout, stderr } = await runNode(`
+      const { code, signal, stdout, stderr } = await runNode(
+        `
         const fs = require('node:fs');
         const tf = require('@tensorflow/tfjs-core');
         const { loadFrozenGraph } = require('tfjs-backend-tftrt');
@@ -383,7 +384,9 @@ describe('the addon', () => {
             model?.dispose();
           }
           console.log(JSON.stringify(ended));
-        })();`);
+        })();`,
+        { env: { TFTRT_DEVICE: 'cpu' } },
+      );
       expect({ code, signal }, stderr.slice(-2000)).to.deep.equal({ code: 0, signal: null });
       const { ran, refused } = JSON.parse(stdout);
       expect(ran).to.be.above(0);

@@ -95,6 +95,23 @@ describe('the profiles of a build', () => {
     tf.dispose(inputs);
   });
 
+  it('compare on all inputs that are given for their shapes', () => {
+    const of = model(float('x', [-1, 2]));
+    const inputs = [tf.ones([1, 2]), tf.zeros([1, 2]), tf.ones([3, 2]), tf.ones([9, 2])];
+    const checks = (options: BuildOptions) => {
+      const held: TensorInfo[] = [];
+      const made = profilesOf(of, { inputs, ...options }, held).profiles.map(({ checks: sets }) =>
+        sets.map(([x]) => inputs.indexOf(x as Tensor)),
+      );
+      for (const info of held) of.backend.letGo(info);
+      return made;
+    };
+    expect(checks({})).to.deep.equal([[1, 0], [2], [3]]);
+    // Made up for the corner that is not among them.
+    expect(checks({ profiles: [{ min: [1, 2], max: [4, 2] }] })).to.deep.equal([[0, -1, 1, 2]]);
+    tf.dispose(inputs);
+  });
+
   it('hold the inputs, which may be disposed of meanwhile', () => {
     const of = model(float('x', [-1, 2]));
     const before_ = { ...live(), buffers: tf.memory().numDataBuffers };
