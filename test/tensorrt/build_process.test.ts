@@ -9,7 +9,7 @@ import type { BuildRequest } from '#src/tensorrt/build_request';
 import { useTemporaryFolder } from '../setup/helpers';
 import { errorOf } from '../support/tftrt';
 
-/** A request that fails on any machine: its graph is not there. */
+/** A request that fails on any machine: TensorRT computes on no CPU. */
 const REQUEST: BuildRequest = {
   precision: 'FP32',
   device: 'cpu',
@@ -38,7 +38,7 @@ describe('the process that builds engines', function () {
   it('tells why it failed', async () => {
     const error = await errorOf(() => runBuildProcess(folder(), REQUEST, () => undefined));
     expect(error.code).to.equal('TFTRT_ENGINE_BUILD_FAILED');
-    expect(error.message).to.include('source.pb').and.to.include('TensorFlow goes on serving');
+    expect(error.message).to.include('TensorRT needs a GPU').and.to.include('TensorFlow goes on serving');
   });
 
   it('says that it was ended', async () => {
