@@ -200,6 +200,12 @@ std::vector<HandlePtr> CapturedGraph::Run(const std::vector<CapturedInput>& inpu
       GetTransfers().device_to_device.Add(bytes);
       continue;
     }
+    constexpr size_t kWorthThreads = 2 << 20;
+    if (bytes > kWorthThreads) {
+      runtime_.StreamOf(runtime_.gpu())
+          .CopyFromHost(inputs_[i].data(), inputs[i].host, bytes, /*booleans=*/false);
+      continue;
+    }
     // In pieces, so that the GPU fetches the first while the second is copied.
     char* staging = static_cast<char*>(StagingFor(i)->data());
     const char* source = static_cast<const char*>(inputs[i].host);

@@ -22,7 +22,7 @@ namespace {
 
 // Waking a thread takes as long as copying some hundred kilobytes.
 constexpr size_t kWorthAThread = size_t{2} << 20;
-constexpr size_t kMaxThreads = 8;
+constexpr size_t kMaxThreads = 16;
 
 size_t Cores() { return static_cast<size_t>(tsl::port::MaxParallelism()); }
 

@@ -20,6 +20,8 @@ export const tierCounts = { tensorflow: 0, tensorrt: 0, cudaGraphs: 0, outsidePr
 /** What the tiers need of the program below them. */
 export interface TierSource {
   readonly label: string;
+  /** tensorflow.ConfigProto in JSON, for sessions that run the same graph. */
+  readonly sessionConfig: string;
   /** A canonical graph for these feeds and fetches; the caller releases it. */
   graph(feeds: readonly string[], fetches: readonly string[]): Promise<Handle>;
   /** The program's own way to run them. */
@@ -324,7 +326,7 @@ export class Tiers {
     try {
       const described = addon.describeGraph(graph);
       return {
-        program: await addon.createArenaProgram(graph, JSON.stringify(this.backend.runtime.configProto)),
+        program: await addon.createArenaProgram(graph, this.source.sessionConfig),
         feeds: described.feeds,
         fetches: described.fetches,
       };
