@@ -68,6 +68,7 @@ function fake({ arena = false, take = () => true }: { arena?: boolean; take?: ()
   } as unknown as TftrtBackend;
   const source: TierSource = {
     label: 'a model',
+    sessionConfig: '{}',
     graph: async () => 7,
     base: () => ({ runAsync: async () => [] }) as unknown as Runner,
   };
