@@ -32,11 +32,11 @@ Error ToTftrtError(const std::exception_ptr& failure) {
 
 }  // namespace
 
-void ThrowInJs(napi_env env, std::exception_ptr failure) {
+void ThrowInJs(napi_env env, EnvState& state, std::exception_ptr failure) {
   bool pending = false;
   napi_is_exception_pending(env, &pending);
   if (pending) return;  // JavaScript threw first
-  napi_throw(env, EnvState::From(env).MakeError(env, ToTftrtError(failure)));
+  napi_throw(env, state.MakeError(env, ToTftrtError(failure)));
 }
 
 void Job::Keep(napi_env env, napi_value value) {
@@ -57,9 +57,9 @@ EnvState::EnvState(napi_env env) : env_(env) {
 
 EnvState::~EnvState() = default;
 
-EnvState& EnvState::From(napi_env env) {
+EnvState& EnvState::Of(napi_env env, napi_callback_info info) {
   void* data = nullptr;
-  napi_get_instance_data(env, &data);
+  napi_get_cb_info(env, info, nullptr, nullptr, nullptr, &data);
   return *static_cast<EnvState*>(data);
 }
 

@@ -4,6 +4,7 @@
 #include "absl/strings/str_join.h"
 #include "boundary.h"
 #include "cpu_graph.h"
+#include "engine_build.h"
 #include "error.h"
 #include "frozen_graph.h"
 #include "graph_checks.h"
@@ -41,10 +42,12 @@ void RequireVariables(const std::string& directory, const tf::GraphDef& graph) {
 
 }  // namespace
 
-std::shared_ptr<Program> Program::FromGraph(tf::GraphDef graph, const tf::ConfigProto& config) {
+std::shared_ptr<Program> Program::FromGraph(Runtime& runtime, tf::GraphDef graph,
+                                            const tf::ConfigProto& config) {
   std::shared_ptr<Program> program(new Program());
   CheckAttributes(graph);
-  if (Runtime::Get().gpu() == nullptr) PrepareForCpu(&graph);
+  if (runtime.gpu() == nullptr) PrepareForCpu(&graph);
+  if (!runtime.is_default()) PlaceOn(runtime.device_name(), &graph);
   program->RememberNodes(graph);
   tf::Session* session = nullptr;
   ThrowIfError(tf::NewSession(MakeSessionOptions(config), &session), "making a session");
@@ -53,7 +56,7 @@ std::shared_ptr<Program> Program::FromGraph(tf::GraphDef graph, const tf::Config
   return program;
 }
 
-std::shared_ptr<Program> Program::FromSavedModel(const std::string& directory,
+std::shared_ptr<Program> Program::FromSavedModel(Runtime& runtime, const std::string& directory,
                                                  const std::vector<std::string>& tags,
                                                  const tf::ConfigProto& config) {
   std::shared_ptr<Program> program(new Program());
@@ -65,11 +68,12 @@ std::shared_ptr<Program> Program::FromSavedModel(const std::string& directory,
   ThrowIfError(tf::ReadMetaGraphDefFromSavedModel(directory, tag_set, &meta_graph), context);
   CheckAttributes(meta_graph.graph_def());
   RequireVariables(directory, meta_graph.graph_def());
-  if (Runtime::Get().gpu() == nullptr) PrepareForCpu(meta_graph.mutable_graph_def());
+  if (runtime.gpu() == nullptr) PrepareForCpu(meta_graph.mutable_graph_def());
+  if (!runtime.is_default()) PlaceOn(runtime.device_name(), meta_graph.mutable_graph_def());
   program->RememberNodes(meta_graph.graph_def());
   // Readers of the variables are added to the graph when it is frozen.
   tf::SessionOptions options = MakeSessionOptions(config);
-  if (Runtime::Get().gpu() != nullptr)
+  if (runtime.gpu() != nullptr)
     options.config.mutable_experimental()->set_disable_optimize_for_static_graph(true);
   ThrowIfError(tf::LoadMetagraphIntoSession(options, meta_graph, &program->session_), context);
   ThrowIfError(tf::RestoreSession(tf::RunOptions(), meta_graph, directory, &program->session_), context);

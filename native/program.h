@@ -19,10 +19,10 @@ namespace tftrt {
 class Program {
  public:
   // A session with `graph`, whose constants hold their values.
-  static std::shared_ptr<Program> FromGraph(tensorflow::GraphDef graph,
+  static std::shared_ptr<Program> FromGraph(Runtime& runtime, tensorflow::GraphDef graph,
                                             const tensorflow::ConfigProto& config);
   // The SavedModel in `directory` with exactly these tags; its variables, tables and assets are restored.
-  static std::shared_ptr<Program> FromSavedModel(const std::string& directory,
+  static std::shared_ptr<Program> FromSavedModel(Runtime& runtime, const std::string& directory,
                                                  const std::vector<std::string>& tags,
                                                  const tensorflow::ConfigProto& config);
   // A session that keeps `graph` as it is, and in which these nodes have run.

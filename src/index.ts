@@ -5,10 +5,11 @@ import { hookGraphModel, registerGraphModelFlag } from './models/graph_model/hoo
 
 export type { GpuTensorData } from './backend/gpu_data';
 export { build } from './build';
-export { type Configuration, configure } from './config';
+export type { Configuration } from './config';
+export { configure } from './configure';
 export { TftrtError } from './errors';
 export { computeStream, type DeviceMemory, type DeviceMemoryOptions, tensorFromDevice } from './gpu';
-export { type DeviceInfo, devices, type Stats, stats, type Transfers } from './info';
+export { type BackendStats, type DeviceInfo, devices, type Stats, stats, type Transfers } from './info';
 export { loadSavedModel, type SavedModel, type SavedModelOptions } from './models/saved_model';
 export { clearEngineCache, engineCacheDir } from './tensorrt/engine_cache';
 export type { BuildOptions, BuildProgress, Precision, Profile, ShapeRange } from './tensorrt/options';

@@ -8,7 +8,8 @@ import {
   type NamedTensorMap,
   Tensor,
 } from '@tensorflow/tfjs-core';
-import { tftrtBackend } from '../backend/active';
+import { activeDevice, tftrtBackend } from '../backend/active';
+import type { TftrtBackend } from '../backend/backend';
 import { disposedModel, TftrtError } from '../errors';
 import { nativeRuntime } from '../native';
 import { fullTensorName } from '../program/graph_def';
@@ -39,7 +40,7 @@ export async function loadSavedModel(
 ): Promise<SavedModel> {
   const { tags = ['serve'], signature = 'serving_default' } = options ?? {};
   checkArguments(directory, tags, signature);
-  const runtime = nativeRuntime();
+  const runtime = nativeRuntime(activeDevice());
   if (!fs.existsSync(directory)) {
     throw new TftrtError(
       'TFTRT_NOT_FOUND',
@@ -147,7 +148,7 @@ export class SavedModel implements InferenceModel {
     if (this.disposed) throw disposedModel(this.directory);
     return {
       label: this.directory,
-      backend: tftrtBackend(),
+      backend: this.backend(),
       program: this.program,
       bind: (inputs, outputs) => {
         const names =
@@ -168,7 +169,7 @@ export class SavedModel implements InferenceModel {
   private run(inputs: Inputs, outputs: string[]): Tensor[] {
     const tensors = this.bind(inputs);
     const request = planRequest(this.feeds(), outputs);
-    const backend = tftrtBackend();
+    const backend = this.backend();
     return toTensors(backend, request, tensors, this.program.run(backend, request, tensors));
   }
 
@@ -177,11 +178,16 @@ export class SavedModel implements InferenceModel {
     const held = this.bind(inputs).map((input) => engine().keep(input.clone()));
     const request = planRequest(this.feeds(), outputs);
     try {
-      const backend = tftrtBackend();
+      const backend = this.backend();
       return toTensors(backend, request, held, await this.program.runAsync(backend, request, held));
     } finally {
       for (const input of held) input.dispose();
     }
+  }
+
+  /** That of the device which the model was loaded on. */
+  private backend(): TftrtBackend {
+    return tftrtBackend(this.program.runtime.number);
   }
 
   private feeds(): string[] {

@@ -37,7 +37,7 @@ export class Program {
   private disposed = false;
 
   private constructor(
-    private readonly runtime: NativeRuntime,
+    readonly runtime: NativeRuntime,
     private readonly handle: Handle,
     /** Says in errors which model it is. */
     readonly label: string,

@@ -453,7 +453,7 @@ function hashOfSets(
 
 /** The device for the process that builds: the same GPU. */
 function deviceOption(backend: TftrtBackend): string {
-  return backend.runtime.configuration.device ?? 'gpu';
+  return backend.runtime.device;
 }
 
 function describeCorners({ min, max }: Corners): string {
