@@ -1,4 +1,5 @@
-// The addon's registration: one EnvState for each JavaScript environment and device, and the list of functions.
+// The addon's registration: one EnvState for each JavaScript environment and device, and the list of
+// functions.
 #include "eager.h"
 #include "env_state.h"
 #include "graph_functions.h"

@@ -71,7 +71,8 @@ int64_t LimitOf(int platform_id, const MemoryLimits& limits, const tf::GPUOption
   return limit;
 }
 
-// One setting of growth is for all allocators; the first call for a device decides, so the arena's is made here.
+// One setting of growth is for all allocators; the first call for a device decides, so the arena's is made
+// here.
 void MakeArena(int device_id, int platform_id, const MemoryLimits& limits, const tf::GPUOptions& options) {
   tf::GPUOptions whole = options;
   whole.set_allow_growth(false);

@@ -15,9 +15,9 @@ namespace tf = tensorflow;
 namespace {
 
 // Arguments: ConfigProto in JSON, whether float32 may be TF32, command buffer (Int32Array), error class
-// (constructor of (code, message)), limit of each GPU's memory and the arena's part of it in bytes, 0 for none,
-// into how many devices to divide a GPU, and the number of the device that computes. Returns TensorFlow's
-// version.
+// (constructor of (code, message)), limit of each GPU's memory and the arena's part of it in bytes, 0 for
+// none, into how many devices to divide a GPU, and the number of the device that computes. Returns
+// TensorFlow's version.
 Napi::Value Start(EnvState& state, const Napi::CallbackInfo& info) {
   if (!info[3].IsFunction())
     throw Error("TFTRT_INVALID_ARGUMENT", "start: the error class must be a constructor");
