@@ -15,7 +15,7 @@ namespace {
 
 // Gives `exports` the functions, bound to the state.
 void RegisterFunctions(napi_env env, napi_value exports, EnvState* state) {
-  Check(env, napi_wrap(env, exports, state, [](napi_env, void*, void*) {}, nullptr, nullptr));
+  Check(env, napi_wrap(env, exports, state, nullptr, nullptr, nullptr));
   RegisterRuntimeFunctions(env, exports);
   RegisterTensorFunctions(env, exports);
   RegisterEagerFunctions(env, exports);

@@ -118,7 +118,7 @@ Napi::Value CreateArenaProgram(EnvState& state, const Napi::CallbackInfo& info) 
   auto job = NewMakeJob<Program>(state.programs, [graph, &runtime] {
     tf::GraphDef placed = graph->graph;
     PlaceOn(runtime.arena()->name(), &placed);
-    std::shared_ptr<Program> program = Program::FromGraph(runtime, std::move(placed), runtime.config());
+    std::shared_ptr<Program> program = Program::FromGraph(std::move(placed), runtime.config());
     if (!graph->initializers.empty()) program->RunTargets(graph->initializers);
     return program;
   });

@@ -42,12 +42,10 @@ void RequireVariables(const std::string& directory, const tf::GraphDef& graph) {
 
 }  // namespace
 
-std::shared_ptr<Program> Program::FromGraph(Runtime& runtime, tf::GraphDef graph,
-                                            const tf::ConfigProto& config) {
+std::shared_ptr<Program> Program::FromGraph(tf::GraphDef graph, const tf::ConfigProto& config) {
   std::shared_ptr<Program> program(new Program());
   CheckAttributes(graph);
-  if (runtime.gpu() == nullptr) PrepareForCpu(&graph);
-  if (!runtime.is_default()) PlaceOn(runtime.device_name(), &graph);
+  if (Runtime::Get().gpu() == nullptr) PrepareForCpu(&graph);
   program->RememberNodes(graph);
   tf::Session* session = nullptr;
   ThrowIfError(tf::NewSession(MakeSessionOptions(config), &session), "making a session");

@@ -19,7 +19,7 @@ namespace tftrt {
 class Program {
  public:
   // A session with `graph`, whose constants hold their values.
-  static std::shared_ptr<Program> FromGraph(Runtime& runtime, tensorflow::GraphDef graph,
+  static std::shared_ptr<Program> FromGraph(tensorflow::GraphDef graph,
                                             const tensorflow::ConfigProto& config);
   // The SavedModel in `directory` with exactly these tags; its variables, tables and assets are restored.
   static std::shared_ptr<Program> FromSavedModel(Runtime& runtime, const std::string& directory,

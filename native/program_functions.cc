@@ -1,6 +1,7 @@
 #include "program_functions.h"
 
 #include "absl/strings/str_cat.h"
+#include "engine_build.h"
 #include "model_arguments.h"
 #include "napi_helpers.h"
 #include "tensorflow/cc/saved_model/reader.h"
@@ -30,7 +31,8 @@ Napi::Value CreateProgram(EnvState& state, const Napi::CallbackInfo& info) {
                                    tf::GraphDef graph;
                                    ParseJson(json, &graph, "the model's graph");
                                    SetWeights(*weights, &graph);
-                                   return Program::FromGraph(runtime, std::move(graph), config);
+                                   if (!runtime.is_default()) PlaceOn(runtime.device_name(), &graph);
+                                   return Program::FromGraph(std::move(graph), config);
                                  });
   const bool async = info[0].As<Napi::Boolean>();
   if (async) job->Keep(info.Env(), info[6]);

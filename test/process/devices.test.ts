@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { runTrap } from '../gpu/child';
+import { runOnTwoDevices } from '../gpu/two_devices';
 import { runNode } from './child';
 
 /**
@@ -8,13 +8,12 @@ import { runNode } from './child';
  */
 describe('two devices in one process', function () {
   this.timeout(240_000);
-  const run = (name: string) => runTrap('devices.js', name, { env: { TFTRT_TEST_VIRTUAL_GPUS: '2' } });
 
-  it('compute ops, each with its own tensors', () => run('ops'));
-  it('take tensors of each other', () => run('moves'));
-  it('have two names for the first', () => run('sameBackend'));
-  it('run models', () => run('models'));
-  it('run every model of the fixtures', () => run('fixtures'));
+  it('compute ops, each with its own tensors', () => runOnTwoDevices('ops'));
+  it('take tensors of each other', () => runOnTwoDevices('moves'));
+  it('have two names for the first', () => runOnTwoDevices('sameBackend'));
+  it('run models', () => runOnTwoDevices('models'));
+  it('run every model of the fixtures', () => runOnTwoDevices('fixtures'));
 
   it('are refused where they make no sense', async () => {
     const { stdout, stderr } = await runNode(`
