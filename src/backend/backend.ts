@@ -299,6 +299,14 @@ export class TftrtBackend extends KernelBackend {
     return engine().makeTensorFromTensorInfo(this.alias(info, info.shape), this);
   }
 
+  /** Gives up a share in the ownership that `incRef` took, wherever the data are by now. */
+  release(dataId: DataId): void {
+    const known = engine().state.tensorInfo.get(dataId);
+    const holder = known?.backend ?? this;
+    // The tensors may be gone meanwhile: this was the last share then.
+    if (holder.disposeData(dataId) && known !== undefined) engine().removeDataId(dataId, holder);
+  }
+
   /** Drops a kernel's intermediate result. */
   disposeIntermediate(info: TensorInfo): void {
     this.disposeData(info.dataId);

@@ -165,7 +165,7 @@ export class Program {
     } catch (error) {
       throw this.named(error);
     } finally {
-      for (const input of inputs) backend.disposeData(input.dataId);
+      for (const input of inputs) backend.release(input.dataId);
     }
     const described = await outputs.catch((error) => {
       throw this.named(error);

@@ -196,7 +196,7 @@ export class Tiers {
       variant.capture = 'refused';
       variant.reason = (error as Error).message;
     } finally {
-      for (const input of inputs) backend.disposeData(input.dataId);
+      for (const input of inputs) backend.release(input.dataId);
     }
   }
 

@@ -13,6 +13,7 @@ describe('two devices in one process', function () {
   it('take tensors of each other', () => runOnTwoDevices('moves'));
   it('have two names for the first', () => runOnTwoDevices('sameBackend'));
   it('run models', () => runOnTwoDevices('models'));
+  it('serve several threads', () => runOnTwoDevices('workers'));
   it('run every model of the fixtures', () => runOnTwoDevices('fixtures'));
 
   it('are refused where they make no sense', async () => {

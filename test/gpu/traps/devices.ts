@@ -1,6 +1,7 @@
 // Two devices in one process, see two_devices.ts. Each function is a process's whole work, throws where something
 // is wrong, and concerns a GPU and the CPU alike unless it says otherwise.
 
+import { Worker } from 'node:worker_threads';
 import * as tf from '@tensorflow/tfjs';
 import { expect } from 'chai';
 import * as tftrt from 'tfjs-backend-tftrt';
@@ -129,12 +130,15 @@ export async function models(): Promise<void> {
   const x = tensorOf(input);
   for (let i = 0; i < 8; i++) {
     await tf.setBackend(BACKENDS[i % 2]!);
-    pending.push(model.predictAsync(tensorOf(input)) as Promise<tf.Tensor>);
+    pending.push(model.predictAsync(x) as Promise<tf.Tensor>); // x moves to and fro
   }
   for (const y of await Promise.all(pending)) {
     expect(Array.from(await y.data())).to.deep.equal(wanted);
     y.dispose();
   }
+  x.dispose();
+  expect(BACKENDS.map(numDataIds), 'of the weights').to.deep.equal([dataIds, 0]);
+  expect(tftrt.stats().tensors).to.equal(0);
 
   await tf.setBackend('tftrt:1');
   const saved = await tftrt.loadSavedModel(readFixture('saved_models', 'two_inputs').folder);
@@ -149,7 +153,46 @@ export async function models(): Promise<void> {
   saved.dispose();
   model.dispose();
   expect(tftrt.stats().programs).to.equal(0);
-  expect((await errorOf(() => model.predict(x))).message).to.match(/disposed/);
+  expect((await errorOf(() => model.predict(a))).message).to.match(/disposed/);
+}
+
+/** Threads, each of which uses both devices; one of them ends in the middle. */
+export async function workers(): Promise<void> {
+  const source = `
+    const { parentPort, workerData } = require('node:worker_threads');
+    const tf = require('@tensorflow/tfjs');
+    const tftrt = require('tfjs-backend-tftrt');
+    (async () => {
+      const x = [];
+      for (const name of ['tftrt:0', 'tftrt:1']) {
+        await tf.setBackend(name);
+        x.push(tf.tidy(() => tf.add(tf.ones([200, 200]), workerData)));
+      }
+      const reads = x.map((tensor) => tensor.data());
+      parentPort.postMessage('reading');
+      const values = await Promise.all(reads);
+      const y = tf.tidy(() => tf.matMul(x[0], x[1]).dataSync()[0]);
+      tf.dispose(x);
+      const right = values.every((array) => array.every((value) => value === workerData + 1));
+      parentPort.postMessage([right, y === 200 * (workerData + 1) ** 2, tftrt.stats().tensors].join());
+    })();`;
+  const run = (number: number, terminate: boolean) =>
+    new Promise<string[]>((resolve, reject) => {
+      const worker = new Worker(source, { eval: true, workerData: number });
+      const messages: string[] = [];
+      worker.on('message', (message) => {
+        messages.push(message);
+        if (terminate) void worker.terminate();
+      });
+      worker.on('error', reject);
+      worker.on('exit', () => resolve(messages));
+    });
+  await tf.setBackend('tftrt:1');
+  const x = tf.tidy(() => tf.add(1, 1));
+  const ended = await Promise.all([run(1, false), run(2, true), run(3, false)]);
+  const right = ['reading', 'true,true,0'];
+  expect([ended[0], ended[2], await run(4, false)]).to.deep.equal([right, right, right]);
+  expect(x.dataSync()[0]).to.equal(2);
 }
 
 /** Every model of the fixtures, on the second device: control flow, tables, functions, strings, all dtypes. */
