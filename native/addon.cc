@@ -2,8 +2,8 @@
 // functions.
 #include "eager.h"
 #include "env_state.h"
-#include "graph_functions.h"
 #include "gpu_functions.h"
+#include "graph_functions.h"
 #include "napi_helpers.h"
 #include "program_functions.h"
 #include "runtime_functions.h"

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "error.h"
 #include "tensorflow/core/framework/function.h"
+#include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/graph/tensor_id.h"
 #include "tensorflow/core/lib/strings/proto_serialization.h"
@@ -35,10 +36,10 @@ class Canonicalizer {
     }
     for (const std::string& node : initializers) result_.initializers.push_back(Visit(node));
     Emit();
-    *result_.graph.mutable_library() = tf::FunctionLibraryDefinition(tf::OpRegistry::Global(),
-                                                                     source_.library())
-                                           .ReachableDefinitions(result_.graph)
-                                           .ToProto();
+    *result_.graph.mutable_library() =
+        tf::FunctionLibraryDefinition(tf::OpRegistry::Global(), source_.library())
+            .ReachableDefinitions(result_.graph)
+            .ToProto();
     result_.fingerprint = Fingerprint();
     return std::move(result_);
   }
@@ -83,6 +84,10 @@ class Canonicalizer {
       node->set_op(source.op());
       *node->mutable_attr() = source.attr();
       for (const char* attribute : kIncidentalAttributes) node->mutable_attr()->erase(attribute);
+      // Some writers leave attributes out that have their default value.
+      const tf::OpDef* definition = nullptr;
+      if (tf::OpRegistry::Global()->LookUpOpDef(source.op(), &definition).ok())
+        tf::AddDefaultsToNodeDef(*definition, node);
       for (const std::string& input : source.input()) {
         const tf::TensorId id = tf::ParseTensorName(input);
         const auto fed = fed_.find(id.ToString());

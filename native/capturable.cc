@@ -39,8 +39,8 @@ const std::unordered_set<std::string>& StreamOps() {
 // Computed on the host, from shapes and constants only: the same in every run.
 const std::unordered_set<std::string>& HostOps() {
   static const auto* ops = new std::unordered_set<std::string>{
-      "Const", "_HostConst", "Shape", "ShapeN", "Rank", "Size", "NoOp", "_Arg", "_Retval", "_DeviceArg",
-      "_DeviceRetval"};
+      "Const", "_HostConst", "Shape",   "ShapeN",     "Rank",         "Size",
+      "NoOp",  "_Arg",       "_Retval", "_DeviceArg", "_DeviceRetval"};
   return *ops;
 }
 
@@ -62,7 +62,8 @@ std::string ReasonNotToCapture(const google::protobuf::RepeatedPtrField<tf::Grap
       if (HostOps().count(node.op()) > 0) continue;
       const std::string what = absl::StrCat("the op ", node.op());
       if (node.device() != device) return absl::StrCat(what, " runs on the CPU");
-      if (MayRunOnHost(node) && (node.op() == "Pack" || node.op() == "StridedSlice" || node.op() == "Fill")) continue;
+      if (MayRunOnHost(node) && (node.op() == "Pack" || node.op() == "StridedSlice" || node.op() == "Fill"))
+        continue;
       if (StreamOps().count(node.op()) == 0)
         return absl::StrCat(what, " may wait for the GPU, copy from the host or change its shape");
       int inputs = 0;

@@ -9,8 +9,8 @@
 namespace tftrt {
 
 // Why the partitions that TensorFlow made of a graph cannot be captured as a CUDA graph on `device`; empty
-// where they can. What is not known to only enqueue work of fixed memory on one stream is refused: a wait or a
-// copy from the host in the middle of a capture would end the process.
+// where they can. What is not known to only enqueue work of fixed memory on one stream is refused: a wait or
+// a copy from the host in the middle of a capture would end the process.
 std::string ReasonNotToCapture(const google::protobuf::RepeatedPtrField<tensorflow::GraphDef>& partitions,
                                const std::string& device);
 

@@ -140,7 +140,8 @@ void CapturedGraph::Record() {
   const size_t room = static_cast<size_t>(scratch_bytes_) * 5 / 4 + (1 << 20);
   Plugs block(allocator), others(allocator);
   if (!block.Take(room)) {
-    throw NotCaptured(absl::StrCat("it needs ", room, " bytes of the arena in one piece, which has not that much "
+    throw NotCaptured(absl::StrCat("it needs ", room,
+                                   " bytes of the arena in one piece, which has not that much "
                                    "left: raise graphArenaBytes"));
   }
   others.TakeAll(largest);
@@ -185,15 +186,17 @@ std::vector<HandlePtr> CapturedGraph::Run(const std::vector<CapturedInput>& inpu
   const CudaContext context(runtime_.platform_device_id());
   const CUstream stream = runtime_.compute_stream();
   std::vector<tf::Tensor> results;
-  for (const tf::Tensor& output : outputs_) results.push_back(runtime_.Allocate(tf::DT_FLOAT, output.shape()));
+  for (const tf::Tensor& output : outputs_)
+    results.push_back(runtime_.Allocate(tf::DT_FLOAT, output.shape()));
 
   std::lock_guard<std::mutex> lock(mutex_);
   ++turn_;
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const size_t bytes = inputs_[i].TotalBytes();
     if (inputs[i].tensor != nullptr) {
-      CheckCuda(Cuda().MemcpyDtoDAsync(Address(inputs_[i]), Address(TensorOf(inputs[i].tensor)), bytes, stream),
-                "copying an input");
+      CheckCuda(
+          Cuda().MemcpyDtoDAsync(Address(inputs_[i]), Address(TensorOf(inputs[i].tensor)), bytes, stream),
+          "copying an input");
       GetTransfers().device_to_device.Add(bytes);
       continue;
     }
@@ -213,8 +216,9 @@ std::vector<HandlePtr> CapturedGraph::Run(const std::vector<CapturedInput>& inpu
   CheckCuda(Cuda().GraphLaunch(executable_, stream), "running a CUDA graph");
   std::vector<HandlePtr> handles;
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    CheckCuda(Cuda().MemcpyDtoDAsync(Address(results[i]), Address(outputs_[i]), outputs_[i].TotalBytes(), stream),
-              "copying an output");
+    CheckCuda(
+        Cuda().MemcpyDtoDAsync(Address(results[i]), Address(outputs_[i]), outputs_[i].TotalBytes(), stream),
+        "copying an output");
     GetTransfers().device_to_device.Add(outputs_[i].TotalBytes());
     handles.push_back(runtime_.Wrap(std::move(results[i]), true));
   }

@@ -1,10 +1,11 @@
 // A callable as a CUDA graph: recorded once, for inputs of fixed shapes, and replayed with one call of the
 // driver.
 //
-// A CUDA graph writes to the same memory in each replay, scratch memory included, which TensorFlow's allocator
-// took back when the recording ended. So the callable runs on a device of its own with an allocator of its own
-// (the arena), and what is left of the block that it was recorded in stays taken as long as the graph lives.
-// Replays go on the ordinary compute stream: they are in order with everything else there, and with each other.
+// A CUDA graph writes to the same memory in each replay, scratch memory included, which TensorFlow's
+// allocator took back when the recording ended. So the callable runs on a device of its own with an allocator
+// of its own (the arena), and what is left of the block that it was recorded in stays taken as long as the
+// graph lives. Replays go on the ordinary compute stream: they are in order with everything else there, and
+// with each other.
 #pragma once
 
 #include <memory>
@@ -26,11 +27,11 @@ struct CapturedInput {
 
 class CapturedGraph {
  public:
-  // Records a callable of a program that is placed on the arena, and that feeds and fetches there. All inputs and
-  // outputs are float32; `samples` give the shapes, and are used to warm up. Throws TFTRT_NOT_CAPTURED with the
-  // reason where that cannot be done.
-  CapturedGraph(Runtime& runtime, std::shared_ptr<Program> program, const tensorflow::CallableOptions& options,
-                const std::vector<HandlePtr>& samples);
+  // Records a callable of a program that is placed on the arena, and that feeds and fetches there. All inputs
+  // and outputs are float32; `samples` give the shapes, and are used to warm up. Throws TFTRT_NOT_CAPTURED
+  // with the reason where that cannot be done.
+  CapturedGraph(Runtime& runtime, std::shared_ptr<Program> program,
+                const tensorflow::CallableOptions& options, const std::vector<HandlePtr>& samples);
   ~CapturedGraph();
 
   size_t inputs() const { return inputs_.size(); }

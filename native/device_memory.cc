@@ -26,9 +26,8 @@ int64_t TotalMemory(int platform_device_id) {
   int count = 0;
   CheckCuda(Cuda().DeviceGetCount(&count), "counting the GPUs");
   if (platform_device_id >= count) {
-    throw Error("TFTRT_GPU_UNAVAILABLE",
-                absl::StrCat("there is no GPU ", platform_device_id, ": CUDA sees ", count,
-                             " (CUDA_VISIBLE_DEVICES may hide some)"));
+    throw Error("TFTRT_GPU_UNAVAILABLE", absl::StrCat("there is no GPU ", platform_device_id, ": CUDA sees ",
+                                                      count, " (CUDA_VISIBLE_DEVICES may hide some)"));
   }
   CUdevice device;
   CheckCuda(Cuda().DeviceGet(&device, platform_device_id), "opening the GPU");
@@ -59,14 +58,14 @@ int64_t LimitOf(int platform_id, const MemoryLimits& limits, const tf::GPUOption
     limit = static_cast<int64_t>(total * options.per_process_gpu_memory_fraction());
   }
   if (limit > total) {
-    throw Error("TFTRT_INVALID_ARGUMENT", absl::StrCat("memoryLimitBytes is ", limit, ", but the GPU has ",
-                                                       total, " bytes of memory"));
+    throw Error("TFTRT_INVALID_ARGUMENT",
+                absl::StrCat("memoryLimitBytes is ", limit, ", but the GPU has ", total, " bytes of memory"));
   }
   limit /= limits.virtual_gpus;
   if (limits.arena_bytes > limit / 2) {
     throw Error("TFTRT_INVALID_ARGUMENT",
-                absl::StrCat("graphArenaBytes is ", limits.arena_bytes, "; expected at most half of the ", limit,
-                             " bytes that TensorFlow may take of the GPU's memory"));
+                absl::StrCat("graphArenaBytes is ", limits.arena_bytes, "; expected at most half of the ",
+                             limit, " bytes that TensorFlow may take of the GPU's memory"));
   }
   return limit;
 }

@@ -77,10 +77,10 @@ void DeclareShapes(const std::vector<std::string>& feeds, const std::vector<Tens
         int64_t size = samples[0][i].dim_size(axis);
         for (const Tensors& sample : samples) {
           if (sample[i].dims() != samples[0][i].dims())
-            throw Error("TFTRT_INVALID_ARGUMENT",
-                        absl::StrCat("the shapes of the profile have different ranks: ",
-                                     samples[0][i].shape().DebugString(), " and ",
-                                     sample[i].shape().DebugString()));
+            throw Error(
+                "TFTRT_INVALID_ARGUMENT",
+                absl::StrCat("the shapes of the profile have different ranks: ",
+                             samples[0][i].shape().DebugString(), " and ", sample[i].shape().DebugString()));
           if (sample[i].dim_size(axis) != size) size = -1;
         }
         shape->add_dim()->set_size(size);
@@ -178,7 +178,8 @@ void AddOutlets(const std::vector<std::string>& engines, const std::string& dire
         AddNode(graph, base + "_write", "SerializeTRTResource", {base + "_name", base + "_file"});
     writer->set_device(gpu);
     (*writer->mutable_attr())["delete_resource"].set_b(true);
-    if (calibrating) AddNode(graph, base + "_table", "GetCalibrationDataOp", {base + "_name"})->set_device(gpu);
+    if (calibrating)
+      AddNode(graph, base + "_table", "GetCalibrationDataOp", {base + "_name"})->set_device(gpu);
   }
 }
 
@@ -198,9 +199,10 @@ void SetCalibrationTables(const std::map<std::string, std::string>& tables, tf::
 }  // namespace
 
 EngineGraph BuildEngines(tf::GraphDef graph, const std::vector<std::string>& feeds,
-                         const std::vector<std::string>& fetches, const std::vector<std::string>& initializers,
-                         const EngineOptions& options, const std::vector<Tensors>& samples,
-                         const std::vector<Tensors>& calibration, const std::string& directory,
+                         const std::vector<std::string>& fetches,
+                         const std::vector<std::string>& initializers, const EngineOptions& options,
+                         const std::vector<Tensors>& samples, const std::vector<Tensors>& calibration,
+                         const std::string& directory,
                          const std::function<void(const std::string&)>& progress) {
   const std::string gpu = Runtime::Get().device_name();
   DeclareShapes(feeds, samples, &graph);
@@ -225,7 +227,8 @@ EngineGraph BuildEngines(tf::GraphDef graph, const std::vector<std::string>& fee
   if (profiling) {
     // Both graphs in one session: they share the engines' resources by name.
     tf::GraphDef profiled = result.graph;
-    SetEngineAttribute(&profiled, "_profile_generation_mode", [](tf::AttrValue* value) { value->set_b(true); });
+    SetEngineAttribute(&profiled, "_profile_generation_mode",
+                       [](tf::AttrValue* value) { value->set_b(true); });
     const std::string prefix = "tftrt_profile/";
     std::unordered_set<std::string> names;
     for (const tf::NodeDef& node : profiled.node()) names.insert(node.name());
@@ -286,8 +289,8 @@ void StripSegments(tf::GraphDef* graph) {
   }
 }
 
-std::vector<std::string> LoadEnginesFrom(const std::string& directory, const std::vector<std::string>& engines,
-                                         tf::GraphDef* graph) {
+std::vector<std::string> LoadEnginesFrom(const std::string& directory,
+                                         const std::vector<std::string>& engines, tf::GraphDef* graph) {
   std::vector<std::string> targets;
   std::string device;
   for (tf::NodeDef& node : *graph->mutable_node()) {
@@ -310,7 +313,8 @@ std::vector<std::string> LoadEnginesFrom(const std::string& directory, const std
   return targets;
 }
 
-void EmbedEngines(const std::string& directory, const std::vector<std::string>& engines, tf::GraphDef* graph) {
+void EmbedEngines(const std::string& directory, const std::vector<std::string>& engines,
+                  tf::GraphDef* graph) {
   for (const std::string& engine : engines) {
     const std::string file = FileOf(directory, engine);
     std::unique_ptr<tsl::RandomAccessFile> opened;

@@ -39,14 +39,17 @@ using Tensors = std::vector<tensorflow::Tensor>;
 // corners of the optimisation profile. `calibration`: sets of inputs of the first sample's shapes.
 // `progress` is told of each stage.
 EngineGraph BuildEngines(tensorflow::GraphDef graph, const std::vector<std::string>& feeds,
-                         const std::vector<std::string>& fetches, const std::vector<std::string>& initializers,
-                         const EngineOptions& options, const std::vector<Tensors>& samples,
-                         const std::vector<Tensors>& calibration, const std::string& directory,
+                         const std::vector<std::string>& fetches,
+                         const std::vector<std::string>& initializers, const EngineOptions& options,
+                         const std::vector<Tensors>& samples, const std::vector<Tensors>& calibration,
+                         const std::string& directory,
                          const std::function<void(const std::string&)>& progress);
 
-// Makes a graph that loads its engines from `directory` when the returned nodes have run, and that has nothing
-// else to compute their segments with: their weights are gone, and a run that TensorRT refuses is an error.
-std::vector<std::string> LoadEnginesFrom(const std::string& directory, const std::vector<std::string>& engines,
+// Makes a graph that loads its engines from `directory` when the returned nodes have run, and that has
+// nothing else to compute their segments with: their weights are gone, and a run that TensorRT refuses is an
+// error.
+std::vector<std::string> LoadEnginesFrom(const std::string& directory,
+                                         const std::vector<std::string>& engines,
                                          tensorflow::GraphDef* graph);
 // The same graph without the segments' weights, for the disk.
 void StripSegments(tensorflow::GraphDef* graph);

@@ -1,11 +1,10 @@
 #include "env_state.h"
 
-#include "canonical_graph.h"
-#include "captured_graph.h"
-
 #include <new>
 
 #include "absl/strings/str_cat.h"
+#include "canonical_graph.h"
+#include "captured_graph.h"
 #include "error.h"
 #include "napi_helpers.h"
 

@@ -46,17 +46,16 @@ Napi::Value CreateGraph(EnvState& state, const Napi::CallbackInfo& info) {
   const Napi::Array numbers = info[7].As<Napi::Array>();
   for (uint32_t i = 0; i < numbers.Length(); ++i)
     dtypes.push_back(static_cast<tf::DataType>(numbers.Get(i).As<Napi::Number>().Int32Value()));
-  auto job = NewMakeJob<CanonicalGraph>(
-      state.graphs,
-      [json = info[1].As<Napi::String>().Utf8Value(), weights, feeds = ToStrings(info[6].As<Napi::Array>()),
-       dtypes, fetches = ToStrings(info[8].As<Napi::Array>()),
-       initializers = ToStrings(info[9].As<Napi::Array>())] {
-        tf::GraphDef graph;
-        ParseJson(json, &graph, "the model's graph");
-        SetWeights(*weights, &graph);
-        CheckAttributes(graph);
-        return std::make_shared<CanonicalGraph>(Canonicalize(graph, feeds, dtypes, fetches, initializers));
-      });
+  auto job = NewMakeJob<CanonicalGraph>(state.graphs, [json = info[1].As<Napi::String>().Utf8Value(), weights,
+                                                       feeds = ToStrings(info[6].As<Napi::Array>()), dtypes,
+                                                       fetches = ToStrings(info[8].As<Napi::Array>()),
+                                                       initializers = ToStrings(info[9].As<Napi::Array>())] {
+    tf::GraphDef graph;
+    ParseJson(json, &graph, "the model's graph");
+    SetWeights(*weights, &graph);
+    CheckAttributes(graph);
+    return std::make_shared<CanonicalGraph>(Canonicalize(graph, feeds, dtypes, fetches, initializers));
+  });
   const bool async = info[0].As<Napi::Boolean>();
   if (async) job->Keep(info.Env(), info[5]);
   return RunJob(info, state, async, std::move(job));
@@ -65,14 +64,13 @@ Napi::Value CreateGraph(EnvState& state, const Napi::CallbackInfo& info) {
 // Arguments: async, program of a SavedModel, feeds, fetches.
 Napi::Value FreezeProgram(EnvState& state, const Napi::CallbackInfo& info) {
   std::shared_ptr<Program> program = state.programs.Get(info[1].As<Napi::Number>().Int32Value());
-  auto job = NewMakeJob<CanonicalGraph>(
-      state.graphs, [program, feeds = ToStrings(info[2].As<Napi::Array>()),
-                     fetches = ToStrings(info[3].As<Napi::Array>())] {
-        std::vector<tf::DataType> dtypes;
-        for (const std::string& feed : feeds) dtypes.push_back(program->TypeOf(feed));
-        return std::make_shared<CanonicalGraph>(
-            Canonicalize(program->Frozen(feeds, fetches), feeds, dtypes, fetches, {}));
-      });
+  auto job = NewMakeJob<CanonicalGraph>(state.graphs, [program, feeds = ToStrings(info[2].As<Napi::Array>()),
+                                                       fetches = ToStrings(info[3].As<Napi::Array>())] {
+    std::vector<tf::DataType> dtypes;
+    for (const std::string& feed : feeds) dtypes.push_back(program->TypeOf(feed));
+    return std::make_shared<CanonicalGraph>(
+        Canonicalize(program->Frozen(feeds, fetches), feeds, dtypes, fetches, {}));
+  });
   return RunJob(info, state, info[0].As<Napi::Boolean>(), std::move(job));
 }
 
@@ -125,16 +123,16 @@ Napi::Value CreateArenaProgram(EnvState& state, const Napi::CallbackInfo& info) 
   return RunJob(info, state, true, std::move(job));
 }
 
-// Arguments: directory that buildEngines filled, its engines, initializers, whether on the arena. Resolves to a
-// program.
+// Arguments: directory that buildEngines filled, its engines, initializers, whether on the arena. Resolves to
+// a program.
 Napi::Value LoadEngineProgram(EnvState& state, const Napi::CallbackInfo& info) {
   Runtime& runtime = state.runtime();
   const bool on_arena = info[3].As<Napi::Boolean>();
   const std::string device = on_arena ? runtime.arena()->name() : runtime.device_name();
-  auto job = NewMakeJob<Program>(
-      state.programs, [directory = info[0].As<Napi::String>().Utf8Value(),
-                       engines = ToStrings(info[1].As<Napi::Array>()),
-                       initializers = ToStrings(info[2].As<Napi::Array>()), device] {
+  auto job =
+      NewMakeJob<Program>(state.programs, [directory = info[0].As<Napi::String>().Utf8Value(),
+                                           engines = ToStrings(info[1].As<Napi::Array>()),
+                                           initializers = ToStrings(info[2].As<Napi::Array>()), device] {
         tf::GraphDef graph = ReadGraph(absl::StrCat(directory, "/graph.pb"));
         PlaceOn(device, &graph);
         std::vector<std::string> targets = LoadEnginesFrom(directory, engines, &graph);
@@ -157,7 +155,8 @@ std::vector<HandlePtr> InputsFromCommands(EnvState& state, int count) {
   return handles;
 }
 
-// Arguments: program on the arena, CallableOptions in JSON, number of samples (handles in the command buffer).
+// Arguments: program on the arena, CallableOptions in JSON, number of samples (handles in the command
+// buffer).
 Napi::Value CaptureGraph(EnvState& state, const Napi::CallbackInfo& info) {
   std::shared_ptr<Program> program = state.programs.Get(info[0].As<Napi::Number>().Int32Value());
   tf::CallableOptions options;
@@ -198,8 +197,10 @@ std::vector<CapturedInput> ReplayInputs(napi_env env, const CapturedGraph& graph
       bytes = array.byte_length;
     }
     if (bytes != graph.input_bytes(i)) {
-      throw Error("TFTRT_INVALID_ARGUMENT", absl::StrCat("input ", i, " has ", bytes, " bytes; the CUDA graph was "
-                                                         "recorded with ", graph.input_bytes(i)));
+      throw Error("TFTRT_INVALID_ARGUMENT", absl::StrCat("input ", i, " has ", bytes,
+                                                         " bytes; the CUDA graph was "
+                                                         "recorded with ",
+                                                         graph.input_bytes(i)));
     }
   }
   return inputs;
@@ -243,7 +244,8 @@ napi_value RunCapturedGraphAsync(napi_env env, EnvState& state, napi_callback_in
   std::shared_ptr<CapturedGraph> graph = state.captured_graphs.Get(GetInt(env, arguments[0]));
   std::vector<HandlePtr> handles = InputsFromCommands(state, GetInt(env, arguments[1]));
   std::vector<CapturedInput> inputs = ReplayInputs(env, *graph, handles, arguments[2]);
-  auto job = std::make_unique<RunCapturedGraphJob>(state, std::move(graph), std::move(handles), std::move(inputs));
+  auto job =
+      std::make_unique<RunCapturedGraphJob>(state, std::move(graph), std::move(handles), std::move(inputs));
   job->Keep(env, arguments[2]);
   return state.Start(env, std::move(job));
 }
@@ -266,9 +268,10 @@ std::string TextOf(const Napi::Object& object, const char* name) {
   return object.Get(name).As<Napi::String>().Utf8Value();
 }
 
-// Converts the graph in `graphFile` and leaves `graph.pb` and an `.engine` file for each engine in `directory`,
-// or with `embed` only `graph.pb`, with the engines inside. Argument: an object, see src/native.ts, and a
-// function that is told of each stage. Returns {engines, segments: [{engine, ops}], calibrationTables}.
+// Converts the graph in `graphFile` and leaves `graph.pb` and an `.engine` file for each engine in
+// `directory`, or with `embed` only `graph.pb`, with the engines inside. Argument: an object, see
+// src/native.ts, and a function that is told of each stage. Returns {engines, segments: [{engine, ops}],
+// calibrationTables}.
 Napi::Value BuildEngineFiles(EnvState& state, const Napi::CallbackInfo& info) {
   const Napi::Object request = info[0].As<Napi::Object>();
   const Napi::Function progress = info[1].As<Napi::Function>();

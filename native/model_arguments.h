@@ -35,7 +35,8 @@ std::unique_ptr<MakeJob<T>> NewMakeJob(SlotTable<std::shared_ptr<T>>& table,
 }
 
 // Runs the job here and now, or starts it on another thread and returns its promise.
-inline Napi::Value RunJob(const Napi::CallbackInfo& info, EnvState& state, bool async, std::unique_ptr<Job> job) {
+inline Napi::Value RunJob(const Napi::CallbackInfo& info, EnvState& state, bool async,
+                          std::unique_ptr<Job> job) {
   if (async) return Napi::Value(info.Env(), state.Start(info.Env(), std::move(job)));
   job->Work();
   return Napi::Value(info.Env(), job->Finish(info.Env()));
@@ -67,8 +68,8 @@ inline Weight ToWeight(int32_t dtype, const Napi::Array& shape, const Napi::Valu
   return weight;
 }
 
-// Four arrays of equal length, from this argument on: names, dtypes, shapes (arrays of numbers), values (a typed
-// array, or an array of Uint8Arrays for strings).
+// Four arrays of equal length, from this argument on: names, dtypes, shapes (arrays of numbers), values (a
+// typed array, or an array of Uint8Arrays for strings).
 inline std::shared_ptr<std::unordered_map<std::string, Weight>> ToWeights(const Napi::CallbackInfo& info,
                                                                           size_t first) {
   const std::vector<std::string> names = ToStrings(info[first].As<Napi::Array>());

@@ -71,8 +71,7 @@ std::shared_ptr<Program> Program::FromSavedModel(Runtime& runtime, const std::st
   program->RememberNodes(meta_graph.graph_def());
   // Readers of the variables are added to the graph when it is frozen.
   tf::SessionOptions options = MakeSessionOptions(config);
-  if (runtime.gpu() != nullptr)
-    options.config.mutable_experimental()->set_disable_optimize_for_static_graph(true);
+  options.config.mutable_experimental()->set_disable_optimize_for_static_graph(true);
   ThrowIfError(tf::LoadMetagraphIntoSession(options, meta_graph, &program->session_), context);
   ThrowIfError(tf::RestoreSession(tf::RunOptions(), meta_graph, directory, &program->session_), context);
   program->signatures_ = meta_graph.signature_def();

@@ -64,7 +64,8 @@ class Callable {
   // that JavaScript has (float32, int32, bool, string, complex64): where the graph has a wider or narrower
   // one, values are cast on the way in and out (see boundary.h).
   std::vector<HandlePtr> Run(Runtime& runtime, const std::vector<tensorflow::TensorHandle*>& inputs);
-  // Runs a callable that feeds and fetches on the arena; tells how TensorFlow partitioned the graph, if asked.
+  // Runs a callable that feeds and fetches on the arena; tells how TensorFlow partitioned the graph, if
+  // asked.
   std::vector<tensorflow::Tensor> RunOnArena(const std::vector<tensorflow::Tensor>& inputs,
                                              tensorflow::RunMetadata* metadata);
 

@@ -274,9 +274,8 @@ void Runtime::Drain() {
 }
 
 void Runtime::Synchronize() {
-  if (gpu_ == nullptr) return;
-  GetTransfers().AddSynchronization();
-  ThrowIfError(gpu_->Sync(), "waiting for the device");
+  // Not for the whole device: that is an error while a CUDA graph is recorded on another stream.
+  if (gpu_ != nullptr) StreamOf(gpu_).Synchronize();
 }
 
 }  // namespace tftrt

@@ -112,7 +112,8 @@ Napi::Value Stats(EnvState& state, const Napi::CallbackInfo& info) {
     }
   }
   if (tf::Device* arena = state.runtime().arena()) {
-    const std::optional<tf::AllocatorStats> stats = arena->GetAllocator(tf::AllocatorAttributes())->GetStats();
+    const std::optional<tf::AllocatorStats> stats =
+        arena->GetAllocator(tf::AllocatorAttributes())->GetStats();
     if (stats) object.Set("graphArenaBytesInUse", static_cast<double>(stats->bytes_in_use));
   }
   const Transfers& transfers = GetTransfers();

@@ -1,0 +1,126 @@
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { expect } from 'chai';
+import { DT } from '#src/dtypes';
+import { type GraphArguments, type Handle, type NativeAddon, nativeRuntime } from '#src/native';
+import { readFixture } from '../support/fixtures';
+import { errorOf } from '../support/tftrt';
+
+/** What engines are found again by: the structure and the constants of a graph, not its names. */
+describe('canonical graphs', () => {
+  let addon: NativeAddon;
+  let folder: string;
+  before(() => {
+    addon = nativeRuntime().addon;
+    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tftrt-graphs-'));
+  });
+  after(() => fs.rmSync(folder, { recursive: true }));
+
+  interface Names {
+    readonly x: string;
+    readonly w: string;
+    readonly product: string;
+    readonly y: string;
+  }
+  const plain: Names = { x: 'x', w: 'w', product: 'product', y: 'y' };
+  const node = (name: string, op: string, input: string[] = []) => ({
+    name,
+    op,
+    input,
+    attr: {
+      ...(op === 'Const' || op === 'Placeholder'
+        ? { dtype: { type: 'DT_FLOAT' } }
+        : { T: { type: 'DT_FLOAT' } }),
+    },
+  });
+
+  /** relu(x · w), and a node that nothing needs. */
+  function create(names: Names, weight: number[], extra: object[] = [], reversed = false): Promise<Handle> {
+    const nodes = [
+      node(names.x, 'Placeholder'),
+      node(names.w, 'Const'),
+      node(names.product, 'Mul', [names.x, names.w]),
+      node(names.y, 'Relu', [names.product]),
+      node('unused', 'Neg', [names.x]),
+      ...extra,
+    ];
+    const graph = JSON.stringify({ node: reversed ? nodes.reverse() : nodes, versions: { producer: 1900 } });
+    const rest: GraphArguments = [
+      graph,
+      [names.w],
+      [DT.FLOAT],
+      [[weight.length]],
+      [new Float32Array(weight)],
+      [`${names.x}:0`],
+      [DT.FLOAT],
+      [`${names.y}:0`],
+      [],
+    ];
+    return addon.createGraph(true, ...rest);
+  }
+
+  async function fingerprint(...graph: Parameters<typeof create>): Promise<string> {
+    const handle = await create(...graph);
+    const described = addon.describeGraph(handle);
+    addon.releaseGraph(handle);
+    return described.fingerprint;
+  }
+
+  it('are the same under other names and in another order', async () => {
+    const renamed: Names = { x: 'input_7', w: 'scope/weights', product: 'a', y: 'b/c' };
+    const expected = await fingerprint(plain, [1, 2]);
+    expect(await fingerprint(renamed, [1, 2])).to.equal(expected);
+    expect(await fingerprint(plain, [1, 2], [node('more', 'Abs', ['x'])], true)).to.equal(expected);
+  });
+
+  it('differ where a weight does', async () => {
+    expect(await fingerprint(plain, [1, 2])).not.to.equal(await fingerprint(plain, [1, 2.5]));
+  });
+
+  it('are cut down to the outputs, with a placeholder for each feed', async () => {
+    const handle = await create(plain, [1]);
+    const { feeds, fetches, initializers } = addon.describeGraph(handle);
+    expect(feeds).to.deep.equal(['feed_0']);
+    expect(fetches).to.deep.equal(['n0:0']);
+    expect(initializers).to.deep.equal([]);
+    await addon.writeGraph(handle, path.join(folder, 'graph.pb'));
+    const bytes = fs.readFileSync(path.join(folder, 'graph.pb'));
+    expect(bytes.includes('Relu')).to.equal(true);
+    expect(bytes.includes('Neg')).to.equal(false);
+    addon.releaseGraph(handle);
+    expect((await errorOf(() => addon.describeGraph(handle))).code).to.equal('TFTRT_INVALID_HANDLE');
+  });
+
+  it('refuse an input that is not there, and a folder that is not', async () => {
+    const broken = node('z', 'Neg', ['nowhere']);
+    const graph = JSON.stringify({ node: [broken], versions: { producer: 1900 } });
+    const missing = await errorOf(() => addon.createGraph(true, graph, [], [], [], [], [], [], ['z:0'], []));
+    expect(missing.code).to.equal('TFTRT_NOT_FOUND');
+    expect(missing.message).to.include("'nowhere'");
+    const handle = await create(plain, [1]);
+    expect((await errorOf(() => addon.writeGraph(handle, '/nowhere/graph.pb'))).code).to.equal(
+      'TFTRT_NOT_FOUND',
+    );
+    addon.releaseGraph(handle);
+  });
+
+  it('come from SavedModels, with the variables as constants', async () => {
+    const model = readFixture('saved_models', 'keras_cnn').folder;
+    const program = await addon.loadSavedModel(true, model, ['serve'], '{"deviceCount":{"GPU":0}}');
+    const signature = JSON.parse(addon.programSignatures(program)).serving_default;
+    const names = (endpoints: object) => Object.values(endpoints).map(({ name }: { name: string }) => name);
+    const freeze = () =>
+      addon.freezeProgram(true, program, names(signature.inputs), names(signature.outputs));
+    const once = await freeze();
+    const twice = await freeze();
+    expect(addon.describeGraph(once).fingerprint).to.equal(addon.describeGraph(twice).fingerprint);
+    await addon.writeGraph(once, path.join(folder, 'frozen.pb'));
+    const bytes = fs.readFileSync(path.join(folder, 'frozen.pb'));
+    for (const op of ['VarHandleOp', 'ReadVariableOp', 'PartitionedCall']) {
+      expect(bytes.includes(op), op).to.equal(false);
+    }
+    for (const handle of [once, twice]) addon.releaseGraph(handle);
+    addon.releaseProgram(program);
+  });
+});
