@@ -285,6 +285,21 @@ export async function cudaGraphs(): Promise<void> {
     tftrt.stats().backends.map(({ capturedGraphs }) => capturedGraphs),
     'captured',
   ).to.deep.equal([1, 1]);
+  // A tensor that moves to the other device while a replay has it.
+  const before = [...BACKENDS.map(numDataIds), tf.memory().numDataBuffers];
+  const input = disorder([8, 64], 7);
+  const x = tensorOf(input);
+  const pending: Promise<tf.Tensor>[] = [];
+  for (let i = 0; i < 8; i++) {
+    await tf.setBackend(BACKENDS[i % 2]!);
+    pending.push(model.predictAsync(x) as Promise<tf.Tensor>);
+  }
+  for (const y of await Promise.all(pending)) {
+    expect(Array.from(await y.data())).to.deep.equal(expected(input.values));
+    y.dispose();
+  }
+  x.dispose();
+  expect([...BACKENDS.map(numDataIds), tf.memory().numDataBuffers]).to.deep.equal(before);
   expect(tftrt.stats().tiers.retired).to.equal(0);
   model.dispose();
   expect(tftrt.stats().capturedGraphs).to.equal(0);
