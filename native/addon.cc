@@ -3,6 +3,7 @@
 #include "eager.h"
 #include "env_state.h"
 #include "gpu_functions.h"
+#include "graph_def_functions.h"
 #include "graph_functions.h"
 #include "napi_helpers.h"
 #include "program_functions.h"
@@ -21,6 +22,7 @@ void RegisterFunctions(napi_env env, napi_value exports, EnvState* state) {
   RegisterEagerFunctions(env, exports);
   RegisterProgramFunctions(env, exports);
   RegisterGraphFunctions(env, exports);
+  RegisterGraphDefFunctions(env, exports);
   RegisterGpuFunctions(env, exports);
 }
 

@@ -20,4 +20,8 @@ void ShareCopy(size_t bytes, size_t piece_bytes, const std::function<void(const 
 // memcpy, large pieces with several threads.
 void CopyBytes(void* destination, const void* source, size_t bytes);
 
+// Says that fresh memory is about to be filled, so that it comes in large pages: a page fault for each 4 KiB
+// costs more than the copy.
+void ExpectToWrite(void* memory, size_t bytes);
+
 }  // namespace tftrt

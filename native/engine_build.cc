@@ -113,7 +113,8 @@ tf::GraphDef Segment(tf::GraphDef graph, const std::vector<std::string>& feeds,
   parameters["is_dynamic_op"].set_b(true);
   parameters["minimum_segment_size"].set_i(options.minimum_segment_size);
   parameters["precision_mode"].set_s(options.precision);
-  parameters["max_batch_size"].set_i(sample.empty() || sample[0].dims() == 0 ? 1 : sample[0].dim_size(0));
+  const int64_t batch = sample.empty() || sample[0].dims() == 0 ? 1 : sample[0].dim_size(0);
+  parameters["max_batch_size"].set_i(options.max_batch_size > 0 ? options.max_batch_size : batch);
   parameters["max_workspace_size_bytes"].set_i(options.max_workspace_size_bytes > 0
                                                    ? options.max_workspace_size_bytes
                                                    : std::numeric_limits<int64_t>::max() - 512);
@@ -196,6 +197,51 @@ void SetCalibrationTables(const std::map<std::string, std::string>& tables, tf::
   }
 }
 
+// What TensorRT made, from a file that SerializeTRTResource wrote; empty where TensorRT could not make the
+// engine.
+std::string SerializedEngine(const std::string& file) {
+  uint64_t size = 0;
+  ThrowIfError(tsl::Env::Default()->GetFileSize(file, &size), "reading a TensorRT engine");
+  if (size == 0) return "";
+  std::unique_ptr<tsl::RandomAccessFile> opened;
+  ThrowIfError(tsl::Env::Default()->NewRandomAccessFile(file, &opened), "reading a TensorRT engine");
+  tsl::io::RecordReader reader(opened.get());
+  uint64_t offset = 0;
+  tsl::tstring record;
+  ThrowIfError(reader.ReadRecord(&offset, &record), absl::StrCat("reading the TensorRT engine ", file));
+  tf::tensorrt::TRTEngineInstance instance;
+  if (!instance.ParseFromArray(record.data(), record.size()))
+    throw Error("TFTRT_DATA_LOSS", absl::StrCat("the TensorRT engine ", file, " is damaged"));
+  return instance.serialized_engine();
+}
+
+// Renames the engines and the functions of their segments.
+void AddToEngineNames(const std::string& suffix, tf::GraphDef* graph) {
+  std::unordered_set<std::string> nodes, functions;
+  for (tf::NodeDef& node : *graph->mutable_node()) {
+    if (node.op() != kEngineOp) continue;
+    nodes.insert(node.name());
+    node.set_name(node.name() + suffix);
+    std::string* segment = (*node.mutable_attr())["segment_func"].mutable_func()->mutable_name();
+    functions.insert(*segment);
+    segment->append(suffix);
+  }
+  for (tf::NodeDef& node : *graph->mutable_node()) {
+    for (std::string& input : *node.mutable_input()) {
+      const tf::TensorId id = tf::ParseTensorName(input);
+      if (nodes.count(std::string(id.node())) == 0) continue;
+      const std::string renamed = std::string(id.node()) + suffix;
+      input = id.index() < 0    ? absl::StrCat("^", renamed)
+              : id.index() == 0 ? renamed
+                                : absl::StrCat(renamed, ":", id.index());
+    }
+  }
+  for (tf::FunctionDef& function : *graph->mutable_library()->mutable_function()) {
+    std::string* name = function.mutable_signature()->mutable_name();
+    if (functions.count(*name) > 0) name->append(suffix);
+  }
+}
+
 }  // namespace
 
 EngineGraph BuildEngines(tf::GraphDef graph, const std::vector<std::string>& feeds,
@@ -205,7 +251,7 @@ EngineGraph BuildEngines(tf::GraphDef graph, const std::vector<std::string>& fee
                          const std::string& directory,
                          const std::function<void(const std::string&)>& progress) {
   const std::string gpu = Runtime::Get().device_name();
-  DeclareShapes(feeds, samples, &graph);
+  if (options.declare_shapes) DeclareShapes(feeds, samples, &graph);
   progress("segmenting");
   EngineGraph result;
   result.graph = Segment(std::move(graph), feeds, fetches, initializers, options, samples[0]);
@@ -313,25 +359,21 @@ std::vector<std::string> LoadEnginesFrom(const std::string& directory,
   return targets;
 }
 
-void EmbedEngines(const std::string& directory, const std::vector<std::string>& engines,
+void EmbedEngines(const std::string& directory, const EngineGraph& built, const std::string& suffix,
                   tf::GraphDef* graph) {
-  for (const std::string& engine : engines) {
-    const std::string file = FileOf(directory, engine);
-    std::unique_ptr<tsl::RandomAccessFile> opened;
-    ThrowIfError(tsl::Env::Default()->NewRandomAccessFile(file, &opened), "reading a TensorRT engine");
-    tsl::io::RecordReader reader(opened.get());
-    uint64_t offset = 0;
-    tsl::tstring record;
-    ThrowIfError(reader.ReadRecord(&offset, &record), absl::StrCat("reading the TensorRT engine ", file));
-    tf::tensorrt::TRTEngineInstance instance;
-    if (!instance.ParseFromArray(record.data(), record.size()))
-      throw Error("TFTRT_DATA_LOSS", absl::StrCat("the TensorRT engine ", file, " is damaged"));
+  if (!built.calibration_tables.empty()) SetCalibrationTables(built.calibration_tables, graph);
+  for (const std::string& engine : built.engines) {
+    const std::string serialized = SerializedEngine(FileOf(directory, engine));
     for (tf::NodeDef& node : *graph->mutable_node()) {
       if (node.op() != kEngineOp || ResourceName(node.name()) != engine) continue;
       (*node.mutable_attr())["static_engine"].set_b(true);
-      (*node.mutable_attr())["serialized_segment"].set_s(instance.serialized_engine());
+      (*node.mutable_attr())["serialized_segment"].set_s(serialized);
+      // Where there is no engine, or it cannot run, its segment does; a run never waits for an engine to be
+      // built.
+      (*node.mutable_attr())["_allow_build_at_runtime"].set_b(false);
     }
   }
+  AddToEngineNames(suffix, graph);
 }
 
 void PlaceOn(const std::string& device, tf::GraphDef* graph) {

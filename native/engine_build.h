@@ -19,6 +19,10 @@ struct EngineOptions {
   int maximum_cached_engines = 1;
   // The oldest mode of TensorRT, with a batch dimension apart from the shapes: the only one that calibrates.
   bool implicit_batch = false;
+  // The largest batch of implicit_batch; 0: that of the first sample.
+  int max_batch_size = 0;
+  // Whether the graph's inputs take the shapes of the samples, and no others, from then on.
+  bool declare_shapes = true;
   std::string profile_strategy = "Range";
   bool use_calibration = true;
   // Engine → table, from an earlier calibration.
@@ -54,8 +58,10 @@ std::vector<std::string> LoadEnginesFrom(const std::string& directory,
 // The same graph without the segments' weights, for the disk.
 void StripSegments(tensorflow::GraphDef* graph);
 
-// Puts the serialized engines into the graph's nodes, as TensorFlow 1's converter did.
-void EmbedEngines(const std::string& directory, const std::vector<std::string>& engines,
+// Puts the serialized engines, and what calibration found, into the graph's nodes, as TensorFlow 1's
+// converter did. Such a graph loads beside others: the engines' names get `suffix`, since a device knows its
+// engines by name.
+void EmbedEngines(const std::string& directory, const EngineGraph& built, const std::string& suffix,
                   tensorflow::GraphDef* graph);
 
 // Has all nodes run on this device.

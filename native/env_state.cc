@@ -1,5 +1,6 @@
 #include "env_state.h"
 
+#include <atomic>
 #include <new>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,9 @@
 namespace tftrt {
 
 namespace {
+
+// Whose turn it is to build engines in the background.
+std::atomic<EnvState*> building{nullptr};
 
 Error ToTftrtError(const std::exception_ptr& failure) {
   try {
@@ -28,6 +32,9 @@ Error ToTftrtError(const std::exception_ptr& failure) {
     return Error("TFTRT_INTERNAL", "unexpected C++ exception of an unknown type");
   }
 }
+
+// Promises that are settled in one turn of the event loop: what their continuations do comes on top.
+constexpr int kMostPerTurn = 16;
 
 }  // namespace
 
@@ -50,11 +57,27 @@ EnvState::EnvState(napi_env env) : env_(env) {
   Check(env, napi_create_threadsafe_function(env, nullptr, nullptr, name, 0, 1, nullptr, nullptr, this,
                                              OnJobDone, &done_));
   Check(env, napi_unref_threadsafe_function(env, done_));
+  napi_value global, set_immediate, on_turn;
+  Check(env, napi_get_global(env, &global));
+  Check(env, napi_get_named_property(env, global, "setImmediate", &set_immediate));
+  Check(env, napi_create_reference(env, set_immediate, 1, &set_immediate_));
+  Check(env, napi_create_function(env, "tftrtSettle", NAPI_AUTO_LENGTH, OnTurn, this, &on_turn));
+  Check(env, napi_create_reference(env, on_turn, 1, &on_turn_));
   // Added after the thread-safe function, so it runs before that one is torn down.
   Check(env, napi_add_env_cleanup_hook(env, OnEnvCleanup, this));
 }
 
-EnvState::~EnvState() = default;
+EnvState::~EnvState() { EndBuild(); }
+
+bool EnvState::ClaimBuild() {
+  EnvState* nobody = nullptr;
+  return building.compare_exchange_strong(nobody, this);
+}
+
+void EnvState::EndBuild() {
+  EnvState* self = this;
+  building.compare_exchange_strong(self, nullptr);
+}
 
 EnvState& EnvState::Of(napi_env env, napi_callback_info info) {
   void* data = nullptr;
@@ -155,13 +178,39 @@ napi_value EnvState::Start(napi_env env, std::unique_ptr<Job> job) {
   return promise;
 }
 
+// Node.js calls this up to a thousand times in a row, as long as jobs end while it does. With small graphs
+// that could go on for as long, since each promise that is settled may start the next job: timers and input
+// would have to wait. So promises are settled in the phase of the event loop that follows, some in each turn.
 void EnvState::OnJobDone(napi_env env, napi_value, void* context, void* data) {
-  Job* job = static_cast<Job*>(data);
-  if (env == nullptr) {  // the environment is going: nobody waits for the promise any more
-    delete job;
-    return;
+  std::unique_ptr<Job> job(static_cast<Job*>(data));
+  if (env == nullptr) return;  // the environment is going: nobody waits for the promise any more
+  EnvState* state = static_cast<EnvState*>(context);
+  state->to_settle_.push_back(std::move(job));
+  state->AwaitTurn(env);
+}
+
+void EnvState::AwaitTurn(napi_env env) {
+  if (awaits_turn_) return;
+  napi_value set_immediate, on_turn, receiver, immediate;
+  // Fails only where the environment is being terminated, when nobody waits for the promises any more.
+  awaits_turn_ = napi_get_reference_value(env, set_immediate_, &set_immediate) == napi_ok &&
+                 napi_get_reference_value(env, on_turn_, &on_turn) == napi_ok &&
+                 napi_get_undefined(env, &receiver) == napi_ok &&
+                 napi_call_function(env, receiver, set_immediate, 1, &on_turn, &immediate) == napi_ok;
+}
+
+napi_value EnvState::OnTurn(napi_env env, napi_callback_info info) {
+  void* data = nullptr;
+  napi_get_cb_info(env, info, nullptr, nullptr, nullptr, &data);
+  EnvState* state = static_cast<EnvState*>(data);
+  state->awaits_turn_ = false;
+  for (int i = 0; i < kMostPerTurn && !state->to_settle_.empty(); ++i) {
+    std::unique_ptr<Job> job = std::move(state->to_settle_.front());
+    state->to_settle_.pop_front();
+    state->Settle(env, job.release());
   }
-  static_cast<EnvState*>(context)->Settle(env, job);
+  if (!state->to_settle_.empty()) state->AwaitTurn(env);
+  return nullptr;
 }
 
 void EnvState::Settle(napi_env env, Job* raw) {

@@ -116,8 +116,15 @@ class EnvState {
   std::deque<PreparedOp> ops;
   int64_t tensor_bytes = 0;
 
+  // The process's turn to build engines in the background: at most one environment has it, at the latest
+  // until it ends.
+  bool ClaimBuild();
+  void EndBuild();
+
  private:
   static void OnJobDone(napi_env env, napi_value js_callback, void* context, void* data);
+  static napi_value OnTurn(napi_env env, napi_callback_info info);
+  void AwaitTurn(napi_env env);
   static void OnEnvCleanup(void* self);
   void Settle(napi_env env, Job* job);
 
@@ -129,7 +136,11 @@ class EnvState {
 
   napi_env env_;
   napi_threadsafe_function done_ = nullptr;
-  size_t unsettled_ = 0;  // jobs whose promise is open; JavaScript thread only
+  size_t unsettled_ = 0;                        // jobs whose promise is open; JavaScript thread only
+  std::deque<std::unique_ptr<Job>> to_settle_;  // JavaScript thread only
+  bool awaits_turn_ = false;
+  napi_ref set_immediate_ = nullptr;
+  napi_ref on_turn_ = nullptr;
   std::mutex mutex_;
   std::condition_variable idle_;
   size_t working_ = 0;  // jobs on other threads; guarded by mutex_

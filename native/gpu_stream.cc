@@ -121,6 +121,7 @@ void GpuRead::FinishPieces(void* destination, std::chrono::microseconds patience
     Piece piece;
     PinnedPool::BlockPtr block;
   };
+  ExpectToWrite(destination, bytes_);
   const CUstream read_stream = stream_.read_stream();
   ShareCopy(bytes_, PinnedPool::kMaxBytes, [&](const NextPiece& next) {
     const CudaContext current(stream_.context_);

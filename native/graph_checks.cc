@@ -34,13 +34,32 @@ void CheckWindow(const tf::NodeDef& node) {
   }
 }
 
+// Whether all dtypes in a value are such that TensorFlow knows.
+bool HasKnownTypes(const tf::AttrValue& value) {
+  bool known = tf::DataType_IsValid(value.type()) && tf::DataType_IsValid(value.tensor().dtype());
+  for (const int type : value.list().type()) known = known && tf::DataType_IsValid(type);
+  for (const tf::TensorProto& tensor : value.list().tensor())
+    known = known && tf::DataType_IsValid(tensor.dtype());
+  return known;
+}
+
 void Check(const tf::NodeDef& node) {
+  for (const auto& [name, value] : node.attr()) {
+    if (!HasKnownTypes(value)) {
+      throw Error("TFTRT_INVALID_ARGUMENT", absl::StrCat("the attribute '", name, "' of node '", node.name(),
+                                                         "' (", node.op(), ") has an unknown dtype"));
+    }
+  }
   const tf::OpDef* op = nullptr;
   if (!tf::OpRegistry::Global()->LookUpOpDef(node.op(), &op).ok())
     return;  // a function, or for TensorFlow to refuse
   for (const tf::OpDef::AttrDef& attribute : op->attr()) {
     const auto found = node.attr().find(attribute.name());
-    if (found == node.attr().end()) continue;
+    if (found == node.attr().end()) {
+      if (attribute.has_default_value() || !HasWindow(node.op())) continue;
+      throw Error("TFTRT_INVALID_ARGUMENT", absl::StrCat("node '", node.name(), "' (", node.op(),
+                                                         ") has no attribute '", attribute.name(), "'"));
+    }
     ThrowIfError(tf::ValidateAttrValue(found->second, attribute),
                  absl::StrCat("node '", node.name(), "' (", node.op(), ")"));
   }

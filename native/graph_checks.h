@@ -6,8 +6,8 @@
 namespace tftrt {
 
 // Throws TFTRT_INVALID_ARGUMENT, naming node and attribute, where an attribute has a value that its op does
-// not allow, or a window, its steps or its dilations do not have one number, above 0, for each axis.
-// TensorFlow's oneDNN pass would end the process.
+// not allow or a dtype that is none, where a convolution or pool lacks an attribute, or a window, its steps
+// or its dilations do not have one number, above 0, for each axis. TensorFlow would end the process.
 void CheckAttributes(const tensorflow::GraphDef& graph);
 
 }  // namespace tftrt

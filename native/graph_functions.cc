@@ -1,8 +1,10 @@
 #include "graph_functions.h"
 
 #include <tuple>
+#include <unordered_map>
 
 #include "absl/strings/str_cat.h"
+#include "boundary.h"
 #include "canonical_graph.h"
 #include "captured_graph.h"
 #include "engine_build.h"
@@ -109,14 +111,16 @@ Napi::Value ReleaseGraph(EnvState& state, const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-// Arguments: graph. Resolves to a program of it on the arena.
+// Arguments: graph, ConfigProto in JSON. Resolves to a program of it on the arena.
 Napi::Value CreateArenaProgram(EnvState& state, const Napi::CallbackInfo& info) {
   std::shared_ptr<CanonicalGraph> graph = state.graphs.Get(info[0].As<Napi::Number>().Int32Value());
   Runtime& runtime = state.runtime();
-  auto job = NewMakeJob<Program>(state.programs, [graph, &runtime] {
+  tf::ConfigProto config;
+  ParseJson(info[1].As<Napi::String>(), &config, "the session configuration");
+  auto job = NewMakeJob<Program>(state.programs, [graph, config, &runtime] {
     tf::GraphDef placed = graph->graph;
     PlaceOn(runtime.arena()->name(), &placed);
-    std::shared_ptr<Program> program = Program::FromGraph(std::move(placed), runtime.config());
+    std::shared_ptr<Program> program = Program::FromGraph(std::move(placed), config);
     if (!graph->initializers.empty()) program->RunTargets(graph->initializers);
     return program;
   });
@@ -250,14 +254,25 @@ napi_value RunCapturedGraphAsync(napi_env env, EnvState& state, napi_callback_in
   return state.Start(env, std::move(job));
 }
 
-std::vector<Tensors> SampleTensors(EnvState& state, const Napi::Array& sets) {
+// Sets of tensors in the dtypes of the graph's feeds, which are nodes.
+std::vector<Tensors> SampleTensors(EnvState& state, const Napi::Array& sets, const tf::GraphDef& graph,
+                                   const std::vector<std::string>& feeds) {
+  std::unordered_map<std::string, tf::DataType> dtypes;
+  for (const tf::NodeDef& node : graph.node()) {
+    const auto dtype = node.attr().find("dtype");
+    if (dtype != node.attr().end()) dtypes[node.name()] = dtype->second.type();
+  }
+  Runtime& runtime = state.runtime();
   std::vector<Tensors> samples;
   for (uint32_t i = 0; i < sets.Length(); ++i) {
     const Napi::Array set = sets.Get(i).As<Napi::Array>();
     Tensors tensors;
     for (uint32_t j = 0; j < set.Length(); ++j) {
       tf::TensorHandle* handle = state.tensors.Get(set.Get(j).As<Napi::Number>().Int32Value()).handle.get();
-      tensors.push_back(state.runtime().TensorOn(handle, false));
+      HandlePtr cast;
+      if (handle->dtype != dtypes.at(feeds[j]))
+        cast = CastInput(runtime, handle, dtypes.at(feeds[j]), feeds[j]);
+      tensors.push_back(runtime.TensorOn(cast ? cast.get() : handle, false));
     }
     samples.push_back(std::move(tensors));
   }
@@ -283,6 +298,9 @@ Napi::Value BuildEngineFiles(EnvState& state, const Napi::CallbackInfo& info) {
   options.maximum_cached_engines = request.Get("maximumCachedEngines").As<Napi::Number>();
   options.implicit_batch = request.Get("implicitBatch").As<Napi::Boolean>();
   options.use_calibration = request.Get("useCalibration").As<Napi::Boolean>();
+  options.max_batch_size = request.Get("maxBatchSize").As<Napi::Number>();
+  const bool embed = request.Get("embed").As<Napi::Boolean>();
+  options.declare_shapes = !embed;
   const Napi::Object tables = request.Get("calibrationTables").As<Napi::Object>();
   const Napi::Array table_names = tables.GetPropertyNames();
   for (uint32_t i = 0; i < table_names.Length(); ++i) {
@@ -290,13 +308,16 @@ Napi::Value BuildEngineFiles(EnvState& state, const Napi::CallbackInfo& info) {
     options.calibration_tables[name] = TextOf(tables, name.c_str());
   }
   const std::string directory = TextOf(request, "directory");
-  EngineGraph built =
-      BuildEngines(ReadGraph(TextOf(request, "graphFile")), ToStrings(request.Get("feeds").As<Napi::Array>()),
-                   ToStrings(request.Get("fetches").As<Napi::Array>()),
-                   ToStrings(request.Get("initializers").As<Napi::Array>()), options,
-                   SampleTensors(state, request.Get("samples").As<Napi::Array>()),
-                   SampleTensors(state, request.Get("calibration").As<Napi::Array>()), directory,
-                   [&](const std::string& stage) { progress.Call({Napi::String::New(info.Env(), stage)}); });
+  tf::GraphDef graph = ReadGraph(TextOf(request, "graphFile"));
+  const std::vector<std::string> feeds = ToStrings(request.Get("feeds").As<Napi::Array>());
+  const std::vector<Tensors> samples =
+      SampleTensors(state, request.Get("samples").As<Napi::Array>(), graph, feeds);
+  const std::vector<Tensors> calibration =
+      SampleTensors(state, request.Get("calibration").As<Napi::Array>(), graph, feeds);
+  EngineGraph built = BuildEngines(
+      std::move(graph), feeds, ToStrings(request.Get("fetches").As<Napi::Array>()),
+      ToStrings(request.Get("initializers").As<Napi::Array>()), options, samples, calibration, directory,
+      [&](const std::string& stage) { progress.Call({Napi::String::New(info.Env(), stage)}); });
 
   Napi::Object result = Napi::Object::New(info.Env());
   result.Set("engines", FromStrings(info.Env(), built.engines));
@@ -321,13 +342,22 @@ Napi::Value BuildEngineFiles(EnvState& state, const Napi::CallbackInfo& info) {
   Napi::Object found = Napi::Object::New(info.Env());
   for (const auto& [engine, table] : built.calibration_tables) found.Set(engine, table);
   result.Set("calibrationTables", found);
-  if (request.Get("embed").As<Napi::Boolean>()) {
-    EmbedEngines(directory, built.engines, &built.graph);
+  if (embed) {
+    EmbedEngines(directory, built, TextOf(request, "nameSuffix"), &built.graph);
   } else {
     StripSegments(&built.graph);
   }
   WriteGraph(built.graph, absl::StrCat(directory, "/graph.pb"));
   return result;
+}
+
+Napi::Value ClaimBuild(EnvState& state, const Napi::CallbackInfo& info) {
+  return Napi::Boolean::New(info.Env(), state.ClaimBuild());
+}
+
+Napi::Value EndBuild(EnvState& state, const Napi::CallbackInfo& info) {
+  state.EndBuild();
+  return info.Env().Undefined();
 }
 
 // The versions of TensorRT that TensorFlow was built for and that it loaded: "8.6.1".
@@ -356,6 +386,8 @@ void RegisterGraphFunctions(napi_env env, napi_value exports) {
   Export<Guarded<RunCapturedGraph>>(env, exports, "runCapturedGraph");
   Export<Guarded<RunCapturedGraphAsync>>(env, exports, "runCapturedGraphAsync");
   Export<Guarded<BuildEngineFiles>>(env, exports, "buildEngines");
+  Export<Guarded<ClaimBuild>>(env, exports, "claimBuild");
+  Export<Guarded<EndBuild>>(env, exports, "endBuild");
   Export<Guarded<TensorRtVersions>>(env, exports, "tensorRtVersions");
 }
 

@@ -8,8 +8,8 @@
 #include "error.h"
 #include "frozen_graph.h"
 #include "graph_checks.h"
+#include "graph_def.h"
 #include "tensorflow/cc/saved_model/reader.h"
-#include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/graph/tensor_id.h"
 
@@ -124,18 +124,7 @@ tf::DataType Program::TypeOf(const std::string& name) const {
   const auto found = nodes_.find(std::string(id.node()));
   if (found == nodes_.end())
     throw Error("TFTRT_NOT_FOUND", absl::StrCat("the graph has no node '", id.node(), "'"));
-  const tf::OpDef* definition = nullptr;
-  ThrowIfError(functions_->LookUpOpDef(found->second.op(), &definition),
-               absl::StrCat("node '", id.node(), "'"));
-  tf::NodeDef node = found->second;
-  tf::AddDefaultsToNodeDef(*definition, &node);
-  tf::DataTypeVector types;
-  ThrowIfError(tf::OutputTypesForNode(node, *definition, &types), absl::StrCat("node '", id.node(), "'"));
-  if (id.index() < 0 || static_cast<size_t>(id.index()) >= types.size()) {
-    throw Error("TFTRT_NOT_FOUND", absl::StrCat("node '", id.node(), "' (", node.op(), ") has ", types.size(),
-                                                " outputs; there is no output ", id.index()));
-  }
-  return tf::BaseType(types[id.index()]);
+  return OutputType(*functions_, found->second, id.index());
 }
 
 void Program::RunTargets(const std::vector<std::string>& targets) {

@@ -1,5 +1,9 @@
 #include "runtime_functions.h"
 
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
 #include <optional>
 
 #include "napi_helpers.h"
@@ -126,6 +130,13 @@ Napi::Value Stats(EnvState& state, const Napi::CallbackInfo& info) {
   return object;
 }
 
+// Has the system kill this process when the thread that started it ends. Argument: the parent's process id;
+// true if it still is the parent.
+Napi::Value EndWithParent(EnvState&, const Napi::CallbackInfo& info) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  return Napi::Boolean::New(info.Env(), getppid() == info[0].As<Napi::Number>().Int32Value());
+}
+
 }  // namespace
 
 void RegisterRuntimeFunctions(napi_env env, napi_value exports) {
@@ -139,6 +150,7 @@ void RegisterRuntimeFunctions(napi_env env, napi_value exports) {
   Export<Guarded<OneDnnEnabled>>(env, exports, "oneDnnEnabled");
   Export<Guarded<Synchronize>>(env, exports, "synchronize");
   Export<Guarded<Stats>>(env, exports, "stats");
+  Export<Guarded<EndWithParent>>(env, exports, "endWithParent");
 }
 
 }  // namespace tftrt

@@ -13,6 +13,12 @@ const root = path.resolve(__dirname, '..', '..');
 /** How long a process may live on after its last test before that counts as a failure: something keeps it from ending. */
 const GRACE_MS = 15_000;
 
+/** The counts of one or several test files, and what failed: titles of tests, or what became of the process. */
+export interface Result extends Counts {
+  readonly files: readonly string[];
+  readonly failures: readonly string[];
+}
+
 /** What a run of the tests needs beyond the tests. */
 export interface MochaRun {
   /** Options for mocha, and `*.test.ts` files: if there are any, only those run. */
@@ -20,28 +26,37 @@ export interface MochaRun {
   /** The most that one test may take, in milliseconds, unless it says otherwise. */
   readonly timeoutMs: number;
   readonly env?: NodeJS.ProcessEnv;
+  /** Which files get a process of their own; by default the isolated ones. */
+  readonly ownProcess?: (file: string) => boolean;
 }
 
-/**
- * Runs the tests: all in one mocha process, then each `*.isolated.test.ts` in one of its own (tests of what can be done
- * once per process, such as loading libraries). Prints mocha's report, and returns the counts of all.
- */
+/** Whether a file's tests are of what can be done once per process, such as loading libraries. */
+const isIsolated = (file: string) => file.endsWith('.isolated.test.ts');
+
+/** Runs the tests in processes of mocha's, prints its reports, and returns the counts of all. */
 export async function runTests(run: MochaRun): Promise<Counts> {
+  const total: Counts = { passed: 0, failed: 0, skipped: 0 };
+  for (const result of await runTestFiles(run)) add(total, result);
+  return total;
+}
+
+/** As `runTests`: the result of each process. First those files that share one run, then each of the others in its own. */
+export async function runTestFiles(run: MochaRun): Promise<Result[]> {
   const isTestFile = (argument: string) => argument.endsWith('.test.ts');
   const options = run.args.filter((argument) => !isTestFile(argument));
   const chosen = run.args.filter(isTestFile).map((file) => path.relative(root, path.resolve(file)));
   const files = chosen.length > 0 ? chosen : testSources();
-  const isIsolated = (file: string) => file.endsWith('.isolated.test.ts');
+  const { ownProcess = isIsolated } = run;
 
   const groups = [
-    files.filter((file) => !isIsolated(file)),
-    ...files.filter(isIsolated).map((file) => [file]),
+    files.filter((file) => !ownProcess(file)),
+    ...files.filter(ownProcess).map((file) => [file]),
   ];
-  const total: Counts = { passed: 0, failed: 0, skipped: 0 };
+  const results: Result[] = [];
   for (const group of groups) {
-    if (group.length > 0) add(total, await runMocha(group, options, run));
+    if (group.length > 0) results.push(await runMocha(group, options, run));
   }
-  return total;
+  return results;
 }
 
 /** Adds the counts of one run to a total. */
@@ -66,7 +81,7 @@ function testSources(): string[] {
     .sort();
 }
 
-function runMocha(sources: readonly string[], options: readonly string[], run: MochaRun): Promise<Counts> {
+function runMocha(sources: readonly string[], options: readonly string[], run: MochaRun): Promise<Result> {
   const child = spawn(
     process.execPath,
     [
@@ -79,11 +94,11 @@ function runMocha(sources: readonly string[], options: readonly string[], run: M
     { cwd: root, env: { ...process.env, ...run.env }, stdio: ['inherit', 'inherit', 'inherit', 'ipc'] },
   );
   return new Promise((resolve, reject) => {
-    let counts: Counts | undefined;
+    let report: (Counts & { failures: string[] }) | undefined;
     let lingers = false;
     let timer: NodeJS.Timeout | undefined;
     child.once('message', (message) => {
-      counts = message as Counts;
+      report = message as typeof report;
       timer = setTimeout(() => {
         lingers = true;
         child.kill('SIGKILL');
@@ -96,15 +111,19 @@ function runMocha(sources: readonly string[], options: readonly string[], run: M
         ? `did not end within ${GRACE_MS / 1000} s of its last test`
         : signal
           ? `was killed by ${signal}`
-          : code !== 0 && !counts?.failed
+          : code !== 0 && !report?.failed
             ? `ended with exit code ${code}`
             : null;
-      const result = counts ?? { passed: 0, failed: 0, skipped: 0 };
-      if (problem) {
-        console.log(`\nThe test process of ${sources.join(' ')} ${problem}.`);
-        result.failed += 1;
-      }
-      resolve(result);
+      const { passed, failed, skipped, failures } = report ?? {
+        passed: 0,
+        failed: 0,
+        skipped: 0,
+        failures: [],
+      };
+      if (problem === null) return resolve({ files: sources, passed, failed, skipped, failures });
+      const sentence = `The test process of ${sources.join(' ')} ${problem}.`;
+      console.log(`\n${sentence}`);
+      resolve({ files: sources, passed, failed: failed + 1, skipped, failures: [...failures, sentence] });
     });
   });
 }

@@ -1,12 +1,14 @@
-// `npm run test:gpu`: the tests that concern computing, on this machine's GPU. Takes mocha options as `npm test` does.
-// Writes a report into benchmarks/results, or into the file that TFTRT_GPU_REPORT names.
+// `npm run test:gpu`: the tests that concern computing, on this machine's GPU. Arguments as for `npm test`: options for mocha,
+// and test files, if only those are to run. Each file of test/gpu has a process of its own, so that a crash costs no other's results.
+// Writes a report into the file that TFTRT_GPU_REPORT names, else a run of all tests into benchmarks/results.
 
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import * as tftrt from 'tfjs-backend-tftrt';
-import { conclude, runTests } from './run_mocha';
+import { nativeRuntime, requireTensorRt } from '#src/native';
+import { add, type Counts, conclude, type Result, runTestFiles } from './run_mocha';
 
 const root = path.resolve(__dirname, '..', '..');
 
@@ -22,35 +24,93 @@ function testFiles(): string[] {
   ).sort();
 }
 
-/** One line of nvidia-smi: GPU and driver. */
-function gpuAndDriver(): { gpu: string; driver: string } {
-  const output = execFileSync('nvidia-smi', ['--query-gpu=name,driver_version', '--format=csv,noheader'], {
+/** What computes: as nvidia-smi and the libraries tell it. */
+interface Machine {
+  readonly gpu: string;
+  readonly driver: string;
+  readonly cudaDriver: string;
+  readonly tensorFlow: string;
+  readonly tensorRt: string;
+  readonly device: string;
+}
+
+/** Throws where the GPU cannot be used. */
+async function describeMachine(): Promise<Machine> {
+  await tf.setBackend('tftrt');
+  const { device, tensorFlowVersion } = tftrt.stats();
+  const query = ['--query-gpu=name,driver_version', '--format=csv,noheader'];
+  const [gpu, driver] = nvidiaSmi(query).split('\n')[0]!.split(', ');
+  requireTensorRt();
+  return {
+    gpu: gpu!,
+    driver: driver!,
+    cudaDriver: /CUDA Version:\s*([\d.]+)/.exec(nvidiaSmi([]))?.[1] ?? 'unknown',
+    tensorFlow: tensorFlowVersion,
+    tensorRt: nativeRuntime().addon.tensorRtVersions().loaded,
+    device,
+  };
+}
+
+function nvidiaSmi(args: string[]): string {
+  return execFileSync('nvidia-smi', args, { encoding: 'utf8' });
+}
+
+/** In a process that ends at once: this one must hold no memory of the GPU while the tests measure it. */
+function machine(): Machine {
+  const text = execFileSync(process.execPath, [__filename, DESCRIBE], {
     encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const [gpu, driver] = output.split('\n')[0]!.split(', ');
-  return { gpu: gpu!, driver: driver! };
+  return JSON.parse(text) as Machine;
+}
+
+const DESCRIBE = '--describe-machine';
+
+/** A run of a part must not take the place of a whole one. */
+function reportFile(date: string, whole: boolean): string | undefined {
+  const { TFTRT_GPU_REPORT } = process.env;
+  if (TFTRT_GPU_REPORT || !whole) return TFTRT_GPU_REPORT;
+  return path.join(root, 'benchmarks', 'results', `${date.slice(0, 10)}-gpu-tests.json`);
+}
+
+function writeReport(args: readonly string[], described: Machine, results: readonly Result[]): Counts {
+  const total: Counts = { passed: 0, failed: 0, skipped: 0 };
+  for (const result of results) add(total, result);
+  const date = new Date().toISOString();
+  const report = {
+    date,
+    command: ['npm run test:gpu', ...(args.length > 0 ? ['--', ...args] : [])].join(' '),
+    ...described,
+    node: process.version,
+    ...total,
+    failures: results.flatMap(({ failures }) => failures),
+    processes: results.map(({ files, passed, failed, skipped }) => ({
+      files: files.map((file) => path.relative(root, path.resolve(root, file))),
+      passed,
+      failed,
+      skipped,
+    })),
+  };
+  const file = reportFile(date, args.length === 0);
+  if (file) fs.writeFileSync(file, `${JSON.stringify(report, null, 2)}\n`);
+  return total;
 }
 
 async function main(): Promise<void> {
   process.env.TFTRT_DEVICE ??= 'gpu';
-  await tf.setBackend('tftrt');
-  const { device, tensorFlowVersion } = tftrt.stats(); // throws where the GPU cannot be used
-  const date = new Date().toISOString();
-  const counts = await runTests({ args: [...process.argv.slice(2), ...testFiles()], timeoutMs: 120_000 });
-  const report = {
-    date,
-    command: 'npm run test:gpu',
-    ...gpuAndDriver(),
-    device,
-    tensorFlow: tensorFlowVersion,
-    node: process.version,
-    ...counts,
-  };
-  const file =
-    process.env.TFTRT_GPU_REPORT ??
-    path.join(root, 'benchmarks', 'results', `${date.slice(0, 10)}-gpu-tests.json`);
-  fs.writeFileSync(file, `${JSON.stringify(report, null, 2)}\n`);
-  conclude(counts);
+  const args = process.argv.slice(2);
+  if (args[0] === DESCRIBE) {
+    console.log(JSON.stringify(await describeMachine()));
+    return;
+  }
+  const described = machine();
+  const narrowed = args.some((argument) => argument.endsWith('.test.ts'));
+  const results = await runTestFiles({
+    args: narrowed ? args : [...args, ...testFiles()],
+    timeoutMs: 120_000,
+    ownProcess: (file) => file.startsWith(path.join('test', 'gpu', path.sep)) || file.includes('.isolated.'),
+  });
+  conclude(writeReport(args, described, results));
 }
 
 main().catch((error) => {

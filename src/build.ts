@@ -2,7 +2,7 @@ import { GraphModel } from '@tensorflow/tfjs-converter';
 import { TftrtError } from './errors';
 import { planToBuild } from './models/graph_model/hook';
 import type { GraphModelInternals } from './models/graph_model/types';
-import { SavedModel } from './models/saved_model';
+import { SignatureModel } from './models/signature_model';
 import { nativeRuntime, requireTensorRt } from './native';
 import { buildModel } from './tensorrt/build';
 import type { BuildOptions } from './tensorrt/options';
@@ -19,7 +19,7 @@ import type { ConversionReport } from './tensorrt/report';
  * After an error the model serves as before.
  */
 export async function build(
-  model: GraphModel | SavedModel,
+  model: GraphModel | SignatureModel,
   options: BuildOptions = {},
 ): Promise<ConversionReport> {
   const runtime = nativeRuntime();
@@ -30,12 +30,12 @@ export async function build(
     );
   }
   requireTensorRt();
-  if (model instanceof SavedModel) return buildModel(await model.buildable(), options);
+  if (model instanceof SignatureModel) return buildModel(await model.buildable(), options);
   if (model instanceof GraphModel || typeof (model as GraphModel)?.execute === 'function') {
     return buildModel(await planToBuild(model as unknown as GraphModelInternals).buildable(), options);
   }
   throw new TftrtError(
     'TFTRT_INVALID_ARGUMENT',
-    `build takes a GraphModel or a SavedModel, got ${model === null ? 'null' : typeof model}.`,
+    `build takes a GraphModel, a SavedModel or a FrozenGraph, got ${model === null ? 'null' : typeof model}.`,
   );
 }

@@ -40,6 +40,12 @@ export interface Configuration {
   maxWorkspaceSizeBytes?: number;
   minimumSegmentSize?: number;
   maximumCachedEngines?: number;
+  /**
+   * Whether engines of that precision are built in the background, one at a time, for models that are run many times with the
+   * same shapes, and serve from then on where they are right and faster. Not for `INT8`, which needs sample inputs. TensorRT
+   * is loaded at the first use of the backend then. Default false.
+   */
+  allowBuildAtRuntime?: boolean;
   /** The engine cache's size on the disk. Default 20 GiB. */
   engineCacheBytes?: number;
   /** Threads that one op may use. Default: as many as the machine has cores. */
@@ -62,6 +68,7 @@ const KNOWN: ReadonlySet<string> = new Set<keyof Configuration>([
   'minimumSegmentSize',
   'maximumCachedEngines',
   'engineCacheBytes',
+  'allowBuildAtRuntime',
   'allowGrowth',
   'precision',
   'intraOpParallelismThreads',
@@ -101,6 +108,11 @@ export function choose(configuration: Configuration): void {
     }
   }
   const { device, devices, precision, perProcessGpuMemoryFraction: fraction } = configuration;
+  for (const name of ['allowBuildAtRuntime', 'allowGrowth'] as const) {
+    const value = configuration[name];
+    if (value !== undefined && typeof value !== 'boolean')
+      throw invalid(`${name} is ${value}`, 'true or false');
+  }
   if (device !== undefined) parseDevice(device, 'configure({device})');
   if (devices !== undefined) {
     if (device !== undefined) throw invalid('configure has both device and devices', 'one of them');

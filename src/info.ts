@@ -10,6 +10,7 @@ import {
 } from './native';
 
 import { tierCounts } from './program/tiers';
+import { automaticBuilds } from './tensorrt/auto_build';
 
 export type { DeviceInfo, Transfers };
 
@@ -35,6 +36,8 @@ export interface Stats extends Figures {
   readonly transfers: Transfers;
   /** Runs of models by what served them; `outsideProfiles`: by TensorFlow, because no engine is for their shapes. */
   readonly tiers: Readonly<typeof tierCounts>;
+  /** Builds of `allowBuildAtRuntime`. Those that failed are not tried again. */
+  readonly builds: Readonly<typeof automaticBuilds>;
   /** Kernel calls that TensorFlow could not compute, by kernel: @tensorflow/tfjs-backend-cpu did. */
   readonly fallbacks: Readonly<Record<string, number>>;
 }
@@ -56,6 +59,7 @@ export function stats(): Stats {
     backends,
     transfers: runtime.addon.stats().transfers,
     tiers: { ...tierCounts },
+    builds: { ...automaticBuilds },
     fallbacks: fallbackCounts(),
   };
 }

@@ -45,6 +45,8 @@ export interface NativeAddon {
   synchronize(): void;
   /** Waits for this thread's asynchronous work. For the end of the process: see native/runtime_functions.cc. */
   finish(): void;
+  /** Has the system end this process with the thread that started it; false if that is gone already. */
+  endWithParent(parentPid: number): boolean;
   stats(): NativeStats;
 
   /** commands: dimensions. */
@@ -115,11 +117,29 @@ export interface NativeAddon {
   createGraph(async: true, ...graph: GraphArguments): Promise<Handle>;
   /** The same of a SavedModel's program, with its variables as constants. */
   freezeProgram(async: true, program: Handle, feeds: string[], fetches: string[]): Promise<Handle>;
+  /** Of a serialized GraphDef; feeds: names of tensors, none for all Placeholders. Resolves to GraphEndpoints in JSON. */
+  describeGraphDef(graphDef: Uint8Array, feeds: string[], fetches: string[]): Promise<string>;
+  /** The bytes of these three must not change until then. */
+  createGraphDefProgram(graphDef: Uint8Array, configProto: string): Promise<Handle>;
+  createGraphDefGraph(
+    graphDef: Uint8Array,
+    feeds: string[],
+    feedDTypes: number[],
+    fetches: string[],
+  ): Promise<Handle>;
+  /** Writes what the fetches need of the graph; the Placeholders named get shapes, −1 for any size. */
+  cutDownGraphDef(
+    graphDef: Uint8Array,
+    fetches: string[],
+    placeholders: string[],
+    shapes: number[][],
+    file: string,
+  ): Promise<void>;
   describeGraph(graph: Handle): GraphDescription;
   writeGraph(graph: Handle, file: string): Promise<void>;
   releaseGraph(graph: Handle): void;
   /** A program of the graph on the arena. */
-  createArenaProgram(graph: Handle): Promise<Handle>;
+  createArenaProgram(graph: Handle, configProto: string): Promise<Handle>;
   /** A program of what `buildEngines` left in a folder. */
   loadEngineProgram(
     directory: string,
@@ -139,6 +159,10 @@ export interface NativeAddon {
   ): Promise<Int32Array>;
   /** Builds TensorRT engines, for minutes, on this thread: see src/tensorrt/build_child.ts. */
   buildEngines(request: EngineRequest, onStage: (stage: string) => void): BuiltEngines;
+  /** Claims the process's turn to build engines by itself; false while another thread has it. */
+  claimBuild(): boolean;
+  /** Gives it back. */
+  endBuild(): void;
   tensorRtVersions(): { linked: string; loaded: string };
 }
 
@@ -303,6 +327,8 @@ function start(device: number): NativeRuntime {
     loadTensorFlow(loader);
     const addon = loadAddonFile('tftrt') as NativeAddon;
     const started = new NativeRuntime(addon, configuration);
+    // Not in the middle of serving: loading it takes a while.
+    if (configuration.allowBuildAtRuntime && started.onGpu) loadTensorRt(loader);
     freezeConfiguration(started);
     process.once('exit', () => {
       for (const runtime of startedRuntimes()) runtime.addon.finish();

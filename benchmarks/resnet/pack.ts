@@ -53,7 +53,8 @@ function codeFiles(): string[] {
       .map((file) => path.join(folder, file)),
   );
   const addons = ['tftrt', 'tftrt_loader'].map((name) => path.join('build', 'Release', `${name}.node`));
-  return ['package.json', ...addons, ...compiled];
+  const tensorRtNames = path.join('build', 'Release', 'libtftrt_tensorrt.so');
+  return ['package.json', ...addons, tensorRtNames, ...compiled];
 }
 
 /** Files of node_modules that a side loads, with the package.json of each package; relative to the project or the cache. */

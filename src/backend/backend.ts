@@ -29,6 +29,8 @@ export class TftrtBackend extends KernelBackend {
   /** Replaced views of aliased tensors: released by `endCall`. */
   private readonly retiredViews: Handle[] = [];
   private dataIds = 0;
+  /** tfjs disposed of this backend, and its native tensors are gone. */
+  private gone = false;
 
   constructor(readonly runtime: NativeRuntime) {
     super();
@@ -73,8 +75,8 @@ export class TftrtBackend extends KernelBackend {
     data.refCount--;
     if (!force && data.refCount > 0) return false;
     data.owner = null;
-    if (data.handle !== 0) this.runtime.addon.releaseTensor(data.handle);
-    if (data.view !== 0) this.runtime.addon.releaseTensor(data.view);
+    if (data.handle !== 0 && !this.gone) this.runtime.addon.releaseTensor(data.handle);
+    if (data.view !== 0 && !this.gone) this.runtime.addon.releaseTensor(data.view);
     data.handle = 0;
     data.view = 0;
     data.values = null;
@@ -116,6 +118,12 @@ export class TftrtBackend extends KernelBackend {
     const { addon } = this.runtime;
     const { shape, dtype } = this.data(dataId);
     requireGpu(this.runtime, 'dataToGPU()');
+    if (dtype === 'string') {
+      throw new TftrtError(
+        'TFTRT_UNSUPPORTED_DTYPE',
+        'dataToGPU() takes numeric tensors: strings live on the host. Use data() for their values.',
+      );
+    }
     const handle = this.handle({ dataId, shape, dtype });
     const info = addon.tensorOnDevice(handle)
       ? this.alias({ dataId, shape, dtype }, shape)
@@ -157,6 +165,7 @@ export class TftrtBackend extends KernelBackend {
     this.constants.dispose();
     // tfjs forgets the tensors of a backend that it resets or removes, without disposing of them.
     this.runtime.addon.releaseAllTensors();
+    this.gone = true;
   }
 
   // --- for kernels and models -------------------------------------------------------------------------------------
@@ -294,17 +303,21 @@ export class TftrtBackend extends KernelBackend {
     return { dataId: info.dataId, shape, dtype: info.dtype };
   }
 
+  /** Keeps the data alive, whoever disposes of its tensors meanwhile, until `letGo`. */
+  hold({ dataId }: TensorInfo): void {
+    this.incRef(dataId);
+  }
+
+  /** Ends a `hold`, wherever the data are by now. Where that was the last owner, tfjs forgets the data too. */
+  letGo({ dataId }: TensorInfo): void {
+    const known = engine().state.tensorInfo.get(dataId);
+    const holder = known?.backend ?? this;
+    if (holder.disposeData(dataId) && known !== undefined) engine().removeDataId(dataId, holder);
+  }
+
   /** A tfjs tensor of data that somebody else owns too. */
   borrow(info: TensorInfo): Tensor {
     return engine().makeTensorFromTensorInfo(this.alias(info, info.shape), this);
-  }
-
-  /** Gives up a share in the ownership that `incRef` took, wherever the data are by now. */
-  release(dataId: DataId): void {
-    const known = engine().state.tensorInfo.get(dataId);
-    const holder = known?.backend ?? this;
-    // The tensors may be gone meanwhile: this was the last share then.
-    if (holder.disposeData(dataId) && known !== undefined) engine().removeDataId(dataId, holder);
   }
 
   /** Drops a kernel's intermediate result. */

@@ -15,14 +15,14 @@ export interface SignatureEndpoint {
   readonly shape: number[] | null;
 }
 
-/** Inputs and outputs are in alphabetical order of their names. */
-export interface SavedModelSignature {
+/** Inputs and outputs in the order in which a list of tensors binds to them. */
+export interface ModelSignature {
   readonly inputs: SignatureEndpoint[];
   readonly outputs: SignatureEndpoint[];
 }
 
 /** tensorflow.TensorInfo in JSON, as far as it is read. */
-interface TensorInfoJson {
+export interface TensorInfoJson {
   name?: string;
   dtype?: string;
   tensorShape?: { dim?: Array<{ size?: string }>; unknownRank?: boolean };
@@ -37,8 +37,8 @@ interface SignatureDefJson {
 /** TensorFlow's own entry: it names the op that restores the variables. */
 const INIT_SIGNATURE = '__saved_model_init_op';
 
-/** Reads {name: tensorflow.SignatureDef in JSON}. */
-export function parseSignatures(json: unknown): Map<string, SavedModelSignature> {
+/** Reads {name: tensorflow.SignatureDef in JSON}; inputs and outputs come in alphabetical order of their names. */
+export function parseSignatures(json: unknown): Map<string, ModelSignature> {
   const entries = Object.entries(json as Record<string, SignatureDefJson>).filter(
     ([name]) => name !== INIT_SIGNATURE,
   );
@@ -50,22 +50,26 @@ export function parseSignatures(json: unknown): Map<string, SavedModelSignature>
   );
 }
 
+/** In alphabetical order of the names. */
 function endpoints(signature: string, infos: Record<string, TensorInfoJson>): SignatureEndpoint[] {
   return Object.keys(infos)
     .sort()
-    .map((name) => {
-      const { name: tensor, dtype: tfDtype = 'DT_INVALID', tensorShape = {} } = infos[name]!;
-      const dtype = jsDtype(tfDtype);
-      if (tensor === undefined || dtype === undefined) {
-        throw new TftrtError(
-          'TFTRT_UNSUPPORTED_DTYPE',
-          `The signature '${signature}' has the entry '${name}' of ${tensor === undefined ? 'a sparse or composite tensor' : tfDtype}, which TensorFlow.js has no tensors of. Export a signature of dense tensors.`,
-        );
-      }
-      const dims = tensorShape.dim ?? [];
-      const shape = tensorShape.unknownRank ? null : dims.map(({ size }) => Number(size ?? 0));
-      return { name, tensor, tfDtype, dtype, shape };
-    });
+    .map((name) => toEndpoint(`The signature '${signature}'`, name, infos[name]!));
+}
+
+/** `owner` begins the message of an error. */
+export function toEndpoint(owner: string, name: string, info: TensorInfoJson): SignatureEndpoint {
+  const { name: tensor, dtype: tfDtype = 'DT_INVALID', tensorShape = {} } = info;
+  const dtype = jsDtype(tfDtype);
+  if (tensor === undefined || dtype === undefined) {
+    throw new TftrtError(
+      'TFTRT_UNSUPPORTED_DTYPE',
+      `${owner} has the entry '${name}' of ${tensor === undefined ? 'a sparse or composite tensor' : tfDtype}, which TensorFlow.js has no tensors of. Export dense tensors.`,
+    );
+  }
+  const dims = tensorShape.dim ?? [];
+  const shape = tensorShape.unknownRank ? null : dims.map(({ size }) => Number(size ?? 0));
+  return { name, tensor, tfDtype, dtype, shape };
 }
 
 /** As native/boundary.cc casts. */

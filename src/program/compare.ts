@@ -1,5 +1,24 @@
 import type { TensorInfo } from '@tensorflow/tfjs-core';
 import type { TftrtBackend } from '../backend/backend';
+import type { Runner } from './runner';
+
+/** How much a runner's outputs differ from another's for these inputs, see `differs`. Leaves nothing behind. */
+export async function runnersDiffer(
+  backend: TftrtBackend,
+  reference: Runner,
+  runner: Runner,
+  inputs: readonly TensorInfo[],
+): Promise<number> {
+  const expected = await reference.runAsync(backend, inputs);
+  let actual: TensorInfo[];
+  try {
+    actual = await runner.runAsync(backend, inputs);
+  } catch (error) {
+    for (const { dataId } of expected) backend.disposeData(dataId);
+    throw error;
+  }
+  return differs(backend, expected, actual);
+}
 
 /**
  * The largest difference between two lists of outputs, as a share of the largest absolute value that the first has: 0 is
@@ -11,6 +30,7 @@ export async function differs(
   actual: readonly TensorInfo[],
 ): Promise<number> {
   try {
+    if (expected.length !== actual.length) return Infinity;
     let worst = 0;
     for (let i = 0; i < expected.length; i++) {
       const a = expected[i]!;
@@ -24,7 +44,8 @@ export async function differs(
   }
 }
 
-function difference(expected: ArrayLike<unknown>, actual: ArrayLike<unknown>): number {
+/** The same of the values of one output. */
+export function difference(expected: ArrayLike<unknown>, actual: ArrayLike<unknown>): number {
   let largest = 0;
   let worst = 0;
   for (let i = 0; i < expected.length; i++) {

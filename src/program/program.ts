@@ -4,6 +4,7 @@ import { DT } from '../dtypes';
 import { disposedModel, TftrtError } from '../errors';
 import type { Handle, NativeRuntime, ProgramArguments } from '../native';
 import { fullTensorName, type GraphDef } from './graph_def';
+import { tellOfRecurringCall } from './recurring';
 import type { Request } from './requests';
 import { CallableRunner, type Runner } from './runner';
 import { type TierSource, Tiers } from './tiers';
@@ -43,6 +44,8 @@ export class Program {
     readonly label: string,
     /** The graph for what is built from it. */
     private readonly source: (feeds: string[], fetches: string[]) => Promise<Handle>,
+    /** Whether engines and CUDA graphs can be made from it. */
+    private readonly convertible = true,
   ) {}
 
   /** Makes the session on this thread. `source` is asked again when engines or CUDA graphs are made of the model. */
@@ -76,6 +79,26 @@ export class Program {
     );
   }
 
+  /**
+   * Loads a serialized GraphDef off the event loop. Its bytes must not change as long as the program lives: engines and CUDA
+   * graphs are made from them, unless `fixed` says why not.
+   */
+  static async fromGraphDef(
+    runtime: NativeRuntime,
+    label: string,
+    graphDef: Uint8Array,
+    fixed?: string,
+  ): Promise<Program> {
+    const { addon } = runtime;
+    const handle = await addon.createGraphDefProgram(graphDef, JSON.stringify(sessionConfig(runtime, false)));
+    const source = async (feeds: string[], fetches: string[]) => {
+      if (fixed !== undefined) throw new TftrtError('TFTRT_NOT_CAPTURED', fixed);
+      const dtypes = feeds.map((name) => addon.programTensorType(handle, name));
+      return addon.createGraphDefGraph(graphDef, feeds, dtypes, fetches);
+    };
+    return new Program(runtime, handle, label, source, fixed === undefined);
+  }
+
   /** The signatures of a SavedModel: tensorflow.SignatureDef in JSON by name. */
   signatures(): unknown {
     return JSON.parse(this.runtime.addon.programSignatures(this.handle));
@@ -95,26 +118,36 @@ export class Program {
     const runner = this.runtime.onGpu
       ? this.tiers(backend).runnerFor(key, feeds, fetches, inputs)
       : undefined;
+    let failure: unknown;
     if (runner !== undefined) {
       try {
         return runner.run(backend, inputs);
       } catch (error) {
-        this.tiers(backend).retire(runner, error);
+        failure = error;
       }
     }
+    let outputs: TensorInfo[];
     try {
       const callable = this.callable(key, feeds, fetches);
       const handles = inputs.map((input) => backend.handle(input));
       this.passInputs(handles, fetches.length);
-      return backend.outputs(this.runtime.addon.runCallable(callable, handles.length));
+      outputs = backend.outputs(this.runtime.addon.runCallable(callable, handles.length));
     } catch (error) {
       throw this.named(error);
     }
+    // What TensorFlow refuses too is the inputs' fault.
+    if (runner !== undefined) this.tiers(backend).retire(runner, failure);
+    return outputs;
   }
 
   /** What serves above this program's own callables. */
   tiers(backend: TftrtBackend): Tiers {
-    this.upper ??= new Tiers(backend, this.tierSource());
+    this.upper ??= new Tiers(
+      backend,
+      this.tierSource(),
+      (feeds, fetches, inputs) =>
+        !this.convertible || tellOfRecurringCall({ backend, program: this, feeds, fetches, inputs }),
+    );
     return this.upper;
   }
 
@@ -133,6 +166,12 @@ export class Program {
     return new CallableRunner('tensorflow', callable, fetches.length);
   }
 
+  /** As `base`, compiled off the event loop. */
+  async baseAsync(feeds: string[], fetches: string[]): Promise<Runner> {
+    const callable = await this.callableAsync(callableKey(feeds, fetches), feeds, fetches);
+    return new CallableRunner('tensorflow', callable, fetches.length);
+  }
+
   /** As `run`, off the event loop: compiling, uploading, running. The inputs may be disposed of meanwhile. */
   async runAsync(
     backend: TftrtBackend,
@@ -148,12 +187,13 @@ export class Program {
     // Take part in the ownership of the inputs until the native run holds them.
     for (const input of inputs) backend.incRef(input.dataId);
     let outputs: Promise<Int32Array>;
+    let failure: unknown;
     try {
       if (runner !== undefined) {
         try {
           return await runner.runAsync(backend, inputs);
         } catch (error) {
-          this.tiers(backend).retire(runner, error);
+          failure = error;
         }
       }
       const callable = await this.callableAsync(key, feeds, fetches);
@@ -165,11 +205,13 @@ export class Program {
     } catch (error) {
       throw this.named(error);
     } finally {
-      for (const input of inputs) backend.release(input.dataId);
+      for (const input of inputs) backend.letGo(input);
     }
     const described = await outputs.catch((error) => {
       throw this.named(error);
     });
+    // What TensorFlow refuses too is the inputs' fault.
+    if (runner !== undefined) this.upper?.retire(runner, failure);
     return backend.outputs(fetches.length, described);
   }
 
@@ -238,7 +280,8 @@ export class Program {
     return new TftrtError(error.code, `The model ${this.label} failed: ${error.message}`, { cause: error });
   }
 
-  private requireLive(): void {
+  /** Throws `TFTRT_MODEL_DISPOSED` once the program is disposed of. */
+  requireLive(): void {
     if (this.disposed) throw disposedModel(this.label);
   }
 }

@@ -1,11 +1,14 @@
-import { type TensorInfo, util } from '@tensorflow/tfjs-core';
+import { type DataType, type TensorInfo, util } from '@tensorflow/tfjs-core';
 import type { TftrtBackend } from '../backend/backend';
+import { disposedModel } from '../errors';
 import type { Handle } from '../native';
-import { differs } from './compare';
+import { runnersDiffer } from './compare';
 import { CapturedRunner, passHandles, type Runner } from './runner';
 
 /** After so many runs with the same shapes a graph is captured, in the background. */
 const RUNS_BEFORE_CAPTURE = 10;
+/** After so many that TensorFlow served, they are told of as recurring. */
+export const RUNS_BEFORE_BUILD = 50;
 /** Sets of shapes of which the runs are counted; models that meet more stay as they are for the rest. */
 const MOST_VARIANTS = 32;
 /** A replay computes what the run that was recorded did; kernels that add in no fixed order may differ by this. */
@@ -44,10 +47,16 @@ export interface ArenaProgram {
 /** One set of shapes of a set of feeds and fetches. */
 interface Variant {
   readonly shapes: readonly number[][];
+  readonly dtypes: readonly DataType[];
+  /** Until it is captured. */
   runs: number;
+  /** Until it is told of. */
+  recurrences: number;
   /** Above the program's own; undefined while there is none. */
   runner: Runner | undefined;
   capture: 'untried' | 'pending' | 'done' | 'refused';
+  /** Counts captures, and what makes one that is under way pointless. */
+  attempt: number;
   /** Why it was refused. */
   reason?: string;
 }
@@ -56,7 +65,8 @@ interface Signature {
   readonly feeds: string[];
   readonly fetches: string[];
   readonly variants: Variant[];
-  readonly engines: EngineTier[];
+  /** The newest first. */
+  engines: EngineTier[];
   /** TensorFlow's own kernels on the arena, for all variants. */
   arena?: Promise<ArenaProgram>;
 }
@@ -72,6 +82,12 @@ export class Tiers {
   constructor(
     private readonly backend: TftrtBackend,
     private readonly source: TierSource,
+    /** Told, within the call, of one that recurs; returns false to be told again later. */
+    private readonly onRecurring: (
+      feeds: string[],
+      fetches: string[],
+      inputs: readonly TensorInfo[],
+    ) => boolean = () => true,
   ) {}
 
   /** What runs these inputs instead of the program's own callable, if anything. Counts the run. */
@@ -91,34 +107,47 @@ export class Tiers {
     if (variant !== undefined && variant.capture === 'untried' && ++variant.runs >= RUNS_BEFORE_CAPTURE) {
       void this.capture(signature, variant, inputs);
     }
+    if (variant !== undefined && runner?.kind !== 'tensorrt' && ++variant.recurrences === RUNS_BEFORE_BUILD) {
+      if (!this.onRecurring(feeds, fetches, inputs)) variant.recurrences = 0;
+    }
     return runner;
   }
 
   /** A runner failed: the tier below takes over. */
   retire(runner: Runner, error: unknown): void {
-    tierCounts.retired++;
-    for (const { variants } of this.signatures.values()) {
+    let served = false;
+    for (const { variants, engines } of this.signatures.values()) {
       for (const variant of variants) {
         if (variant.runner !== runner) continue;
-        variant.runner = undefined;
+        served = true;
+        // Below a CUDA graph of engines are the engines.
+        const below = runner.captured && runner.kind === 'tensorrt';
+        variant.runner = below ? engines.find((tier) => within(variant.shapes, tier))?.runner : undefined;
         variant.capture = 'refused';
         variant.reason = (error as Error).message;
+        variant.attempt++;
         if (runner.captured) runner.dispose();
       }
     }
+    // Of several runs in flight the first to fail counts.
+    if (served) tierCounts.retired++;
   }
 
-  /** Has engines serve shapes between their corners from now on. */
+  /** Has engines serve shapes between their corners from now on. Throws for a model that is disposed of. */
   addEngines(key: string, feeds: string[], fetches: string[], engines: EngineTier): void {
+    this.requireLive();
     const signature = this.signature(key, feeds, fetches);
-    signature.engines.unshift(engines);
+    const replaced = signature.engines.filter(({ min, max }) => within(min, engines) && within(max, engines));
+    signature.engines = [engines, ...signature.engines.filter((tier) => !replaced.includes(tier))];
     for (const variant of signature.variants) {
-      if (!fits(variant.shapes, engines)) continue;
+      if (!within(variant.shapes, engines)) continue;
       if (variant.runner?.captured) variant.runner.dispose();
       variant.runner = engines.runner;
       variant.capture = 'untried';
       variant.runs = 0;
+      variant.attempt++;
     }
+    for (const tier of replaced) tier.dispose();
   }
 
   /** Captures what serves these inputs now. Resolves to why it was not captured, or undefined. */
@@ -128,6 +157,7 @@ export class Tiers {
     fetches: string[],
     inputs: readonly TensorInfo[],
   ): Promise<string | undefined> {
+    this.requireLive();
     const signature = this.signature(key, feeds, fetches);
     const variant = this.variant(signature, inputs);
     if (variant === undefined) return 'too many different shapes';
@@ -148,6 +178,10 @@ export class Tiers {
     this.signatures.clear();
   }
 
+  private requireLive(): void {
+    if (this.disposed) throw disposedModel(this.source.label);
+  }
+
   private signature(key: string, feeds: string[], fetches: string[]): Signature {
     let signature = this.signatures.get(key);
     if (signature === undefined) {
@@ -160,12 +194,24 @@ export class Tiers {
   private variant(signature: Signature, inputs: readonly TensorInfo[]): Variant | undefined {
     const { variants } = signature;
     for (const variant of variants) {
-      if (variant.shapes.every((shape, i) => util.arraysEqual(shape, inputs[i]!.shape))) return variant;
+      const same = inputs.every(
+        ({ shape, dtype }, i) =>
+          dtype === variant.dtypes[i] && util.arraysEqual(shape, variant.shapes[i] as number[]),
+      );
+      if (same) return variant;
     }
     if (variants.length >= MOST_VARIANTS) return undefined;
     const shapes = inputs.map(({ shape }) => shape.slice());
-    const engines = signature.engines.find((tier) => fits(shapes, tier));
-    const variant: Variant = { shapes, runs: 0, runner: engines?.runner, capture: 'untried' };
+    const engines = signature.engines.find((tier) => within(shapes, tier));
+    const variant: Variant = {
+      shapes,
+      dtypes: inputs.map(({ dtype }) => dtype),
+      runs: 0,
+      recurrences: 0,
+      runner: engines?.runner,
+      capture: 'untried',
+      attempt: 0,
+    };
     variants.push(variant);
     return variant;
   }
@@ -182,21 +228,28 @@ export class Tiers {
       variant.reason = 'there is no memory for it (graphArenaBytes is 0)';
       return;
     }
-    for (const input of inputs) backend.incRef(input.dataId);
+    const attempt = ++variant.attempt;
     const below = variant.runner;
+    const held: TensorInfo[] = [];
     try {
+      for (const input of inputs) {
+        backend.hold(input);
+        held.push(input);
+      }
       const runner = await this.captured(signature, inputs, below);
-      if (this.disposed || variant.runner !== below) {
+      if (this.disposed || variant.attempt !== attempt) {
         runner.dispose();
       } else {
         variant.runner = runner;
         variant.capture = 'done';
       }
     } catch (error) {
+      // Meanwhile others may serve, of whom this says nothing.
+      if (variant.attempt !== attempt) return;
       variant.capture = 'refused';
       variant.reason = (error as Error).message;
     } finally {
-      for (const input of inputs) backend.release(input.dataId);
+      for (const input of held) backend.letGo(input);
     }
   }
 
@@ -243,18 +296,14 @@ export class Tiers {
   ): Promise<void> {
     const { backend } = this;
     const others: TensorInfo[] = [];
-    for (const { dataId, shape } of inputs) {
-      const values = (await backend.read(dataId)) as Float32Array;
-      const changed = values.map((value, i) => 0.5 * value + 0.25 * Math.sin(i));
-      others.push({ dataId: backend.write(changed, shape, 'float32'), shape, dtype: 'float32' });
-    }
     try {
+      for (const { dataId, shape } of inputs) {
+        const values = (await backend.read(dataId)) as Float32Array;
+        const changed = values.map((value, i) => 0.5 * value + 0.25 * Math.sin(i));
+        others.push({ dataId: backend.write(changed, shape, 'float32'), shape, dtype: 'float32' });
+      }
       for (const set of [inputs, others, inputs]) {
-        const difference = await differs(
-          backend,
-          await reference.runAsync(backend, set),
-          await runner.runAsync(backend, set),
-        );
+        const difference = await runnersDiffer(backend, reference, runner, set);
         if (!(difference <= CAPTURE_TOLERANCE)) {
           throw new Error(`its outputs differ from TensorFlow's by ${difference} of their largest value`);
         }
@@ -275,7 +324,7 @@ export class Tiers {
     try {
       const described = addon.describeGraph(graph);
       return {
-        program: await addon.createArenaProgram(graph),
+        program: await addon.createArenaProgram(graph, JSON.stringify(this.backend.runtime.configProto)),
         feeds: described.feeds,
         fetches: described.fetches,
       };
@@ -285,7 +334,11 @@ export class Tiers {
   }
 }
 
-function fits(shapes: readonly number[][], { min, max }: EngineTier): boolean {
+/** Whether shapes lie between two corners. */
+export function within(
+  shapes: readonly (readonly number[])[],
+  { min, max }: Pick<EngineTier, 'min' | 'max'>,
+): boolean {
   return shapes.every(
     (shape, i) =>
       shape.length === min[i]!.length &&

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import { type DataType, type Tensor, type TensorInfo, util } from '@tensorflow/tfjs-core';
+import { type DataType, type TensorInfo, util } from '@tensorflow/tfjs-core';
 import type { TftrtBackend } from '../backend/backend';
 import { toTFDataType } from '../dtypes';
 import { TftrtError } from '../errors';
 import type { Handle } from '../native';
-import { differs } from '../program/compare';
+import { runnersDiffer } from '../program/compare';
 import { callableKey, type Program, placedOptions } from '../program/program';
 import type { Request } from '../program/requests';
 import { CallableRunner, type Runner } from '../program/runner';
@@ -17,12 +17,13 @@ import { engineKey, findEngines, keepEngines, newEngineFolder } from './engine_c
 import {
   type BuildOptions,
   type BuildProgress,
+  deviceOption,
   invalid,
   type ModelInputs,
   type ResolvedOptions,
   resolveOptions,
 } from './options';
-import { type BuildProfile, type Corners, type DeclaredInput, profilesOf } from './profiles';
+import { type BuildProfile, type Corners, type DeclaredInput, hold, profilesOf } from './profiles';
 import { ConversionReport, type EngineReport, type NativeReport, type ProfileReport } from './report';
 
 /** What a model of any kind tells `build`. */
@@ -31,7 +32,7 @@ export interface Buildable {
   readonly backend: TftrtBackend;
   readonly program: Program;
   /** The model's own checks of a call. */
-  bind(inputs: ModelInputs, outputs?: string | string[]): { request: Request; inputs: Tensor[] };
+  bind(inputs: ModelInputs, outputs?: string | string[]): { request: Request; inputs: readonly TensorInfo[] };
   declaredInputs(): DeclaredInput[];
 }
 
@@ -46,19 +47,35 @@ interface EngineContent {
   readonly calibrationTables: Record<string, string>;
 }
 
-/** Builds engines for a model, or takes them from the cache, and has them serve where they are right and faster. */
-export async function buildModel(model: Buildable, options: BuildOptions): Promise<ConversionReport> {
-  return new Build(model, options).run();
+/**
+ * Builds engines for a model, or takes them from the cache, and has them serve where they are right and faster. In the
+ * background it does not keep this process from ending.
+ */
+export async function buildModel(
+  model: Buildable,
+  options: BuildOptions,
+  background = false,
+): Promise<ConversionReport> {
+  const { addon } = model.backend.runtime;
+  // Engines are not built in the background meanwhile.
+  const claimed = !background && addon.claimBuild();
+  try {
+    return await new Build(model, options, background).run();
+  } finally {
+    if (claimed) addon.endBuild();
+  }
 }
 
 class Build {
   private readonly options: ResolvedOptions;
   private readonly begun = performance.now();
-  private readonly owned: TensorInfo[] = [];
+  /** Samples, held until the end whoever disposes of them meanwhile. */
+  private readonly held: TensorInfo[] = [];
 
   constructor(
     private readonly model: Buildable,
     private readonly given: BuildOptions,
+    private readonly background: boolean,
   ) {
     this.options = resolveOptions(given, model.backend.runtime.configuration);
   }
@@ -67,11 +84,12 @@ class Build {
     const { model, options } = this;
     const { backend, program } = model;
     const { addon } = backend.runtime;
-    this.tell('preparing', 'reading the model');
-    const { profiles, request } = profilesOf(model, this.given, this.owned);
-    const calibration = this.calibrationSets();
-    const graph = await program.tierSource().graph(request.feeds, request.fetches);
+    let graph: Handle | undefined;
     try {
+      this.tell('preparing', 'reading the model');
+      const { profiles, request } = profilesOf(model, this.given, this.held);
+      const calibration = this.calibrationSets();
+      graph = await program.tierSource().graph(request.feeds, request.fetches);
       const reports: ProfileReport[] = [];
       const tables: Record<string, string> = {};
       for (const [index, profile] of profiles.entries()) {
@@ -88,9 +106,12 @@ class Build {
         performance.now() - this.begun,
         Object.keys(tables).length > 0 ? JSON.stringify(tables) : undefined,
       );
+    } catch (error) {
+      program.requireLive(); // disposed of meanwhile: that says more
+      throw error;
     } finally {
-      addon.releaseGraph(graph);
-      for (const { dataId } of this.owned) backend.disposeData(dataId);
+      if (graph !== undefined) addon.releaseGraph(graph);
+      for (const info of this.held) backend.letGo(info);
     }
   }
 
@@ -98,13 +119,13 @@ class Build {
     profile: BuildProfile,
     request: Request,
     graph: Handle,
-    calibration: Tensor[][],
+    calibration: TensorInfo[][],
   ): Promise<{ report: ProfileReport; content: EngineContent }> {
-    const { content, directory, fromCache } = await this.engines(profile, graph, calibration);
+    const { content, directory, fromCache, temporary } = await this.engines(profile, graph, calibration);
     try {
       return { content, report: await this.serve(profile, request, graph, directory, content, fromCache) };
     } finally {
-      if (!this.options.cache) fs.rmSync(directory, { recursive: true, force: true });
+      if (temporary) fs.rmSync(directory, { recursive: true, force: true });
     }
   }
 
@@ -112,8 +133,8 @@ class Build {
   private async engines(
     profile: BuildProfile,
     graph: Handle,
-    calibration: Tensor[][],
-  ): Promise<{ content: EngineContent; directory: string; fromCache: boolean }> {
+    calibration: TensorInfo[][],
+  ): Promise<{ content: EngineContent; directory: string; fromCache: boolean; temporary: boolean }> {
     const { options, model } = this;
     const { runtime } = model.backend;
     const { feeds, fetches, initializers, fingerprint } = runtime.addon.describeGraph(graph);
@@ -142,20 +163,26 @@ class Build {
       this.tell('loading', 'looking for engines in the cache');
       const known = await findEngines(key);
       if (known !== undefined) {
-        return { content: known.content as EngineContent, directory: known.directory, fromCache: true };
+        const { content, directory } = known;
+        return { content: content as EngineContent, directory, fromCache: true, temporary: false };
       }
     }
-    const folder = newEngineFolder(key);
+    const { folder, inCache } = newEngineFolder(key);
     try {
       const content = await this.buildInto(folder, profile, graph, calibration, tables, {
         feeds,
         fetches,
         initializers,
       });
-      if (!options.cache) return { content, directory: folder, fromCache: false };
       const limit = runtime.configuration.engineCacheBytes ?? DEFAULT_CACHE_BYTES;
-      const kept = await keepEngines(key, folder, content, limit);
-      return { content: kept.content as EngineContent, directory: kept.directory, fromCache: false };
+      const kept = options.cache && inCache ? await keepEngines(key, folder, content, limit) : undefined;
+      if (kept === undefined) return { content, directory: folder, fromCache: false, temporary: true };
+      return {
+        content: kept.content as EngineContent,
+        directory: kept.directory,
+        fromCache: false,
+        temporary: false,
+      };
     } catch (error) {
       fs.rmSync(folder, { recursive: true, force: true });
       throw error;
@@ -166,26 +193,38 @@ class Build {
     folder: string,
     profile: BuildProfile,
     graph: Handle,
-    calibration: Tensor[][],
+    calibration: TensorInfo[][],
     calibrationTables: Record<string, string>,
     endpoints: { feeds: string[]; fetches: string[]; initializers: string[] },
   ): Promise<EngineContent> {
     const { options, model } = this;
     const { backend } = model;
     await backend.runtime.addon.writeGraph(graph, path.join(folder, 'source.pb'));
-    const store = (kind: string, sets: readonly (readonly TensorInfo[])[]): StoredTensor[][] =>
-      sets.map((set, i) =>
-        set.map((tensor, j) => storeTensor(folder, `${kind}_${i}_${j}.bin`, hostTensor(backend, tensor))),
-      );
+    const store = async (
+      kind: string,
+      sets: readonly (readonly TensorInfo[])[],
+    ): Promise<StoredTensor[][]> => {
+      const stored: StoredTensor[][] = [];
+      for (const [i, set] of sets.entries()) {
+        stored.push([]);
+        for (const [j, tensor] of set.entries()) {
+          const file = `${kind}_${i}_${j}.bin`;
+          stored[i]!.push(await storeTensor(folder, file, hostTensor(backend, tensor)));
+        }
+      }
+      return stored;
+    };
     const calibrates = options.precision === 'INT8' && options.useCalibration;
     const request: BuildRequest = {
       precision: options.precision,
-      device: deviceOption(backend),
+      device: deviceOption(backend.runtime),
       graphFile: 'source.pb',
       ...endpoints,
-      samples: store('sample', profile.samples),
+      samples: await store('sample', profile.samples),
       calibration:
-        calibrates && Object.keys(calibrationTables).length === 0 ? store('calibration', calibration) : [],
+        calibrates && Object.keys(calibrationTables).length === 0
+          ? await store('calibration', calibration)
+          : [],
       calibrationTables,
       minimumSegmentSize: options.minimumSegmentSize,
       maxWorkspaceSizeBytes: options.maxWorkspaceSizeBytes,
@@ -194,10 +233,15 @@ class Build {
       implicitBatch: calibrates,
       profileStrategy: profile.tuned ? 'Range+Optimal' : 'Range',
       embed: false,
+      maxBatchSize: 0,
+      nameSuffix: '',
     };
     const begun = performance.now();
-    const { built, log, notConverted } = await runBuildProcess(folder, request, (stage) =>
-      this.tell(stage as BuildProgress['stage'], `${stage} (${describeCorners(profile.corners)})`),
+    const { built, log, notConverted } = await runBuildProcess(
+      folder,
+      request,
+      (stage) => this.tell(stage as BuildProgress['stage'], `${stage} (${describeCorners(profile.corners)})`),
+      this.background,
     );
     const totalMs = performance.now() - begun;
     const engines = built.engines.map((name) => {
@@ -241,7 +285,6 @@ class Build {
     const { backend, program } = model;
     const { runtime } = backend;
     const { addon } = runtime;
-    const base = program.base(request.feeds, request.fetches);
     const report = (
       rest: Pick<ProfileReport, 'serving' | 'reason'> & Partial<ProfileReport>,
     ): ProfileReport => ({
@@ -266,34 +309,26 @@ class Build {
     const names = content.engines.map(({ name }) => name);
     const { feeds, fetches, initializers } = addon.describeGraph(graph);
     this.tell('loading', 'loading the engines');
-    const handle = await addon.loadEngineProgram(directory, names, initializers, false);
-    let arena: Handle | undefined;
-    const release = () => {
-      addon.releaseProgram(handle);
-      if (arena !== undefined) addon.releaseProgram(arena);
+    // What is loaded here goes again, unless it serves in the end: then the tiers own it.
+    const loaded: Array<() => void> = [];
+    const dispose = () => {
+      for (const release of loaded.splice(0).reverse()) release();
     };
+    let serving = false;
     try {
-      const callable = await addon.createCallable(
-        true,
-        handle,
-        placedOptions(runtime, handle, feeds, fetches),
-      );
+      const handle = await addon.loadEngineProgram(directory, names, initializers, false);
+      loaded.push(() => addon.releaseProgram(handle));
+      const placed = placedOptions(runtime, handle, feeds, fetches);
+      const callable = await addon.createCallable(true, handle, placed);
+      loaded.push(() => addon.releaseCallable(callable));
       const runner = new CallableRunner('tensorrt', callable, fetches.length);
-      const dispose = () => {
-        addon.releaseCallable(callable);
-        release();
-      };
+      const base = await program.baseAsync(request.feeds, request.fetches);
       this.tell('verifying', "comparing with TensorFlow's outputs");
       let difference = 0;
-      for (const sample of profile.samples) {
-        const expected = await base.runAsync(backend, sample);
-        difference = Math.max(
-          difference,
-          await differs(backend, expected, await runner.runAsync(backend, sample)),
-        );
+      for (const sample of profile.checks) {
+        difference = Math.max(difference, await runnersDiffer(backend, base, runner, sample));
       }
       if (!(difference <= options.tolerance)) {
-        dispose();
         return report({
           serving: 'tensorflow',
           reason: `the engines' outputs differ from TensorFlow's by ${difference.toPrecision(2)} of their largest value, more than the tolerance of ${options.tolerance}`,
@@ -306,7 +341,6 @@ class Build {
       const tensorrt = await this.time(runner, sample);
       const latencyMs = { tensorflow, tensorrt };
       if (tensorrt > tensorflow && !options.force) {
-        dispose();
         return report({
           serving: 'tensorflow',
           reason: 'TensorFlow was faster',
@@ -315,9 +349,11 @@ class Build {
           captureReason: 'TensorFlow serves',
         });
       }
-      if (runtime.arenaName !== '') {
-        arena = await addon.loadEngineProgram(directory, names, initializers, true).catch(() => undefined);
-      }
+      const arena =
+        runtime.arenaName === ''
+          ? undefined
+          : await addon.loadEngineProgram(directory, names, initializers, true).catch(() => undefined);
+      if (arena !== undefined) loaded.push(() => addon.releaseProgram(arena));
       const key = callableKey(request.feeds, request.fetches);
       const tiers = program.tiers(backend);
       tiers.addEngines(key, request.feeds, request.fetches, {
@@ -326,6 +362,7 @@ class Build {
         ...(arena === undefined ? {} : { arena: { program: arena, feeds, fetches } }),
         dispose,
       });
+      serving = true;
       this.tell('capturing', 'recording CUDA graphs');
       let captureReason: string | undefined;
       for (const set of profile.samples) {
@@ -339,9 +376,8 @@ class Build {
         captured: captureReason === undefined,
         ...(captureReason === undefined ? {} : { captureReason }),
       });
-    } catch (error) {
-      release();
-      throw error;
+    } finally {
+      if (!serving) dispose();
     }
   }
 
@@ -362,27 +398,28 @@ class Build {
     return times.sort((a, b) => a - b)[TIMED_RUNS / 2]!;
   }
 
-  private calibrationSets(): Tensor[][] {
+  private calibrationSets(): TensorInfo[][] {
     const { calibration, outputs } = this.given;
     if (calibration === undefined || !('inputs' in calibration)) return [];
-    if (!Array.isArray(calibration.inputs) || calibration.inputs.length === 0) {
-      throw invalid('calibration.inputs is empty', 'sample inputs, each as for predict');
-    }
-    return calibration.inputs.map((inputs) => this.model.bind(inputs, outputs).inputs);
+    return calibration.inputs.map((inputs) => {
+      const set = [...this.model.bind(inputs, outputs).inputs];
+      hold(this.model.backend, set, this.held);
+      return set;
+    });
   }
 
   /** The tables of one profile: `calibrationTable` of a report has them under the profile's number. */
   private calibrationTables(profile: number): Record<string, string> {
     const { calibration } = this.given;
     if (calibration === undefined || !('table' in calibration)) return {};
-    let all: Record<string, string>;
+    let all: Record<string, string> | null;
     try {
       all = JSON.parse(calibration.table);
-    } catch (cause) {
-      throw invalid(
-        `calibration.table is not JSON (${(cause as Error).message})`,
-        'calibrationTable of a report',
-      );
+    } catch {
+      all = null;
+    }
+    if (all === null || typeof all !== 'object') {
+      throw invalid('calibration.table is damaged', '`calibrationTable` of a report');
     }
     const prefix = `${profile}/`;
     return Object.fromEntries(
@@ -436,7 +473,7 @@ function hostTensor(backend: TftrtBackend, tensor: TensorInfo) {
 /** Names what calibration depends on. */
 function hashOfSets(
   backend: TftrtBackend,
-  sets: readonly Tensor[][],
+  sets: readonly TensorInfo[][],
   tables: Record<string, string>,
 ): string {
   const hash = createHash('sha256').update(JSON.stringify(tables));
@@ -449,11 +486,6 @@ function hashOfSets(
     }
   }
   return hash.digest('hex');
-}
-
-/** The device for the process that builds: the same GPU. */
-function deviceOption(backend: TftrtBackend): string {
-  return backend.runtime.device;
 }
 
 function describeCorners({ min, max }: Corners): string {

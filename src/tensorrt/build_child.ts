@@ -1,10 +1,11 @@
 // Builds engines in a process of its own: TensorRT takes minutes, switches that hold for a whole process (TF32), and on
-// some graphs the process with it. Argument: the folder with `request.json`.
+// some graphs the process with it. Arguments: the folder with `request.json`, the process that
+// started this one.
 
 import fs from 'node:fs';
 import path from 'node:path';
 import { choose } from '../config';
-import { type Handle, nativeRuntime } from '../native';
+import { type Handle, nativeRuntime, requireTensorRt } from '../native';
 import type { BuildMessage, BuildRequest, StoredTensor } from './build_request';
 
 function send(message: BuildMessage): Promise<void> {
@@ -13,12 +14,15 @@ function send(message: BuildMessage): Promise<void> {
   });
 }
 
-async function main(folder: string): Promise<void> {
+async function main(folder: string, parent: number): Promise<void> {
   const request = JSON.parse(fs.readFileSync(path.join(folder, 'request.json'), 'utf8')) as BuildRequest;
   const { precision, device, samples, calibration } = request;
   // Layers that stay in float32 in an FP16 or INT8 engine may use TF32: they err less than the others all the same.
   choose({ device, precision: precision === 'FP32' ? 'FP32' : 'TF32', graphArenaBytes: 0 });
   const runtime = nativeRuntime();
+  requireTensorRt();
+  // However that process ends: nobody waits for the engines then, and building keeps the GPU busy for minutes.
+  if (!runtime.addon.endWithParent(parent)) process.exit(1);
   const load = (set: StoredTensor[]) => set.map((stored) => loadTensor(folder, stored));
   const result = runtime.addon.buildEngines(
     {
@@ -53,7 +57,7 @@ function loadTensor(folder: string, { dtype, shape, file, strings }: StoredTenso
   );
 }
 
-main(process.argv[2]!).then(
+main(process.argv[2]!, Number(process.argv[3])).then(
   () => process.exit(0),
   async (error) => {
     await send({ error: { code: error.code ?? 'TFTRT_INTERNAL', message: error.message ?? String(error) } });

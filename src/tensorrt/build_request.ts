@@ -21,8 +21,12 @@ export interface BuildRequest {
   readonly useCalibration: boolean;
   readonly implicitBatch: boolean;
   readonly profileStrategy: 'Range' | 'Range+Optimal';
-  /** Whether to put the engines into the graph itself. */
+  /** Whether to put the engines into the graph itself, whose inputs then keep their shapes. */
   readonly embed: boolean;
+  /** The largest batch with `implicitBatch`; 0: that of the first sample. */
+  readonly maxBatchSize: number;
+  /** With `embed`: what the engines' names end with. */
+  readonly nameSuffix: string;
 }
 
 /** A tensor's values in a file of the folder; strings, as arrays of bytes in base64, in the request itself. */
@@ -50,16 +54,16 @@ export type BuildMessage =
   | { readonly error: { readonly code: string; readonly message: string } };
 
 /** Writes values beside the request. */
-export function storeTensor(
+export async function storeTensor(
   folder: string,
   name: string,
   tensor: { dtype: number; shape: number[]; values: ArrayBufferView | Uint8Array[] },
-): StoredTensor {
+): Promise<StoredTensor> {
   const { dtype, shape, values } = tensor;
   if (Array.isArray(values)) {
     return { dtype, shape, strings: values.map((bytes) => Buffer.from(bytes).toString('base64')) };
   }
-  fs.writeFileSync(
+  await fs.promises.writeFile(
     path.join(folder, name),
     new Uint8Array(values.buffer, values.byteOffset, values.byteLength),
   );

@@ -1,5 +1,6 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { cacheDir } from '../setup/paths';
 
@@ -44,13 +45,15 @@ export async function findEngines(key: string): Promise<CachedEngines | undefine
   try {
     manifest = JSON.parse(await fs.promises.readFile(path.join(directory, MANIFEST), 'utf8'));
     if (manifest.format !== FORMAT || manifest.key !== key) throw new Error('of another format');
+    if (Object.keys(manifest.files).length === 0) throw new Error('empty');
     for (const [name, { bytes, sha256 }] of Object.entries(manifest.files)) {
       const file = path.join(directory, path.basename(name));
       if (fs.statSync(file).size !== bytes || (await hashOf(file)) !== sha256)
         throw new Error(`${name} is damaged`);
     }
   } catch {
-    await fs.promises.rm(directory, { recursive: true, force: true });
+    // Where it cannot be removed it stays, and is not used.
+    await fs.promises.rm(directory, { recursive: true, force: true }).catch(() => undefined);
     return undefined;
   }
   const now = new Date();
@@ -59,29 +62,33 @@ export async function findEngines(key: string): Promise<CachedEngines | undefine
   return { directory, content: manifest.content };
 }
 
-/** A new folder for the builder to fill. */
-export function newEngineFolder(key: string): string {
-  const folder = path.join(engineCacheDir(), `.${key}.${process.pid}.${Date.now()}.part`);
-  fs.mkdirSync(folder, { recursive: true });
-  return folder;
+/** A new folder for the builder to fill: in the cache, or where that cannot be written, among the system's temporary files. */
+export function newEngineFolder(key: string): { folder: string; inCache: boolean } {
+  const name = `.${key}.${randomUUID()}.part`;
+  try {
+    const folder = path.join(engineCacheDir(), name);
+    fs.mkdirSync(folder, { recursive: true });
+    return { folder, inCache: true };
+  } catch {
+    const folder = path.join(os.tmpdir(), `tftrt-engines${name}`);
+    fs.mkdirSync(folder);
+    return { folder, inCache: false };
+  }
 }
 
-/** Makes a filled folder the entry of that name, at once and whole; then sees to the cache's size. */
+/**
+ * Makes a filled folder the entry of that name, at once and whole; then sees to the cache's size. Returns undefined where that
+ * cannot be done: the folder is then still there.
+ */
 export async function keepEngines(
   key: string,
   folder: string,
   content: unknown,
   limitBytes: number,
-): Promise<CachedEngines> {
-  const files: Record<string, { bytes: number; sha256: string }> = {};
-  for (const name of fs.readdirSync(folder)) {
-    const file = path.join(folder, name);
-    files[name] = { bytes: fs.statSync(file).size, sha256: await hashOf(file) };
-  }
-  const manifest: Manifest = { format: FORMAT, key, content, files };
-  fs.writeFileSync(path.join(folder, MANIFEST), JSON.stringify(manifest));
+): Promise<CachedEngines | undefined> {
   const directory = path.join(engineCacheDir(), key);
   try {
+    await writeManifest(key, folder, content);
     fs.renameSync(folder, directory);
   } catch {
     // Another process was faster, or a broken entry is in the way: the one that is whole stays.
@@ -90,10 +97,24 @@ export async function keepEngines(
       fs.rmSync(folder, { recursive: true, force: true });
       return other;
     }
-    fs.renameSync(folder, directory);
+    try {
+      fs.renameSync(folder, directory);
+    } catch {
+      return undefined;
+    }
   }
   limitCache(limitBytes, key);
   return { directory, content };
+}
+
+async function writeManifest(key: string, folder: string, content: unknown): Promise<void> {
+  const files: Record<string, { bytes: number; sha256: string }> = {};
+  for (const name of fs.readdirSync(folder)) {
+    const file = path.join(folder, name);
+    files[name] = { bytes: fs.statSync(file).size, sha256: await hashOf(file) };
+  }
+  const manifest: Manifest = { format: FORMAT, key, content, files };
+  fs.writeFileSync(path.join(folder, MANIFEST), JSON.stringify(manifest));
 }
 
 /** Removes all kept engines. Those that are in use stay in memory. */
@@ -104,28 +125,31 @@ export function clearEngineCache(): void {
 /** Removes the entries whose last use is longest ago, until the rest fits; and what builds that were broken off left. */
 function limitCache(limitBytes: number, newest: string): void {
   const day = 24 * 3600 * 1000;
-  const entries = fs.readdirSync(engineCacheDir()).map((name) => {
-    const directory = path.join(engineCacheDir(), name);
-    return { name, directory, usedMs: fs.statSync(directory).mtimeMs, bytes: sizeOf(directory) };
-  });
+  const entries = fs
+    .readdirSync(engineCacheDir())
+    .flatMap((name) => entryOf(path.join(engineCacheDir(), name)) ?? []);
   entries.sort((a, b) => b.usedMs - a.usedMs);
   let total = 0;
-  for (const { name, directory, usedMs, bytes } of entries) {
-    const broken = name.endsWith('.part') && Date.now() - usedMs > day;
+  for (const { directory, usedMs, bytes } of entries) {
+    const partial = directory.endsWith('.part');
     total += bytes;
-    if (name !== newest && (broken || (total > limitBytes && !name.endsWith('.part')))) {
+    const gone = partial ? Date.now() - usedMs > day : total > limitBytes;
+    if (gone && path.basename(directory) !== newest) {
       fs.rmSync(directory, { recursive: true, force: true });
     }
   }
 }
 
-function sizeOf(directory: string): number {
-  return fs
-    .readdirSync(directory)
-    .reduce(
-      (sum, name) => sum + (fs.statSync(path.join(directory, name), { throwIfNoEntry: false })?.size ?? 0),
-      0,
-    );
+/** Size and last use; undefined for what another process takes away just now, and for what is no folder. */
+function entryOf(directory: string): { directory: string; usedMs: number; bytes: number } | undefined {
+  try {
+    const bytes = fs
+      .readdirSync(directory)
+      .reduce((sum, name) => sum + fs.statSync(path.join(directory, name)).size, 0);
+    return { directory, usedMs: fs.statSync(directory).mtimeMs, bytes };
+  } catch {
+    return undefined;
+  }
 }
 
 async function hashOf(file: string): Promise<string> {

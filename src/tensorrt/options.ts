@@ -1,6 +1,7 @@
 import type { NamedTensorMap, Tensor } from '@tensorflow/tfjs-core';
 import type { Configuration } from '../config';
 import { TftrtError } from '../errors';
+import type { NativeRuntime } from '../native';
 
 /** How an engine computes: strictly in float32, with operands rounded to TF32, in float16, or in int8 after calibration. */
 export type Precision = 'FP32' | 'TF32' | 'FP16' | 'INT8';
@@ -82,7 +83,7 @@ export interface ResolvedOptions {
   readonly force: boolean;
 }
 
-const PRECISIONS: readonly Precision[] = ['FP32', 'TF32', 'FP16', 'INT8'];
+export const PRECISIONS: readonly Precision[] = ['FP32', 'TF32', 'FP16', 'INT8'];
 const TOLERANCES: Readonly<Record<Precision, number>> = { FP32: 1e-3, TF32: 0.1, FP16: 0.1, INT8: 0.3 };
 const KNOWN: ReadonlySet<string> = new Set<keyof BuildOptions>([
   'precision',
@@ -127,9 +128,19 @@ export function resolveOptions(options: BuildOptions, configuration: Configurati
       '{ inputs: [sample inputs…] }, { table } from an earlier report, or useCalibration: false for a graph with quantisation nodes',
     );
   }
+  if (options.calibration !== undefined) requireCalibration(options.calibration);
   if (options.profiles?.length === 0) throw invalid('profiles is empty', 'at least one profile');
   if (options.inputs?.length === 0) throw invalid('inputs is empty', 'at least one set of inputs');
   return resolved;
+}
+
+function requireCalibration(calibration: unknown): void {
+  const { inputs, table } = (calibration ?? {}) as { inputs?: unknown; table?: unknown };
+  if (Array.isArray(inputs) ? inputs.length > 0 : inputs === undefined && typeof table === 'string') return;
+  throw invalid(
+    'calibration is none',
+    '{ inputs: [one or more sets of sample inputs, each as for predict] }, or { table } from an earlier report',
+  );
 }
 
 function requireInteger(name: string, value: number, least: number): void {
@@ -140,4 +151,9 @@ function requireInteger(name: string, value: number, least: number): void {
 
 export function invalid(what: string, expected: string): TftrtError {
   return new TftrtError('TFTRT_INVALID_ARGUMENT', `build: ${what}; expected ${expected}.`);
+}
+
+/** The device for a process that builds: the same GPU. */
+export function deviceOption({ device }: NativeRuntime): string {
+  return device;
 }

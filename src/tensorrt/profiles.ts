@@ -1,6 +1,7 @@
 import { type DataType, type TensorInfo, util } from '@tensorflow/tfjs-core';
 import type { TftrtBackend } from '../backend/backend';
 import type { Request } from '../program/requests';
+import { within } from '../program/tiers';
 import type { Buildable } from './build';
 import { type BuildOptions, invalid, type ModelInputs, type Profile, type ShapeRange } from './options';
 
@@ -27,28 +28,35 @@ export interface BuildProfile {
   readonly tuned: boolean;
   /** Inputs for each different corner, min first; the last is of the shapes to be timed. */
   readonly samples: readonly (readonly TensorInfo[])[];
+  /** What the engine's outputs are compared on: the samples, and all inputs that were given for these shapes. */
+  readonly checks: readonly (readonly TensorInfo[])[];
 }
 
 /**
  * What to build engines for: the profiles; without any, each different set of shapes among the sample inputs; without those,
- * the shapes that the model declares. Tensors that are made up are added to `owned`.
+ * the shapes that the model declares. The samples are held, in `held`.
  */
 export function profilesOf(
   model: Buildable,
   { profiles, inputs, outputs }: BuildOptions,
-  owned: TensorInfo[],
+  held: TensorInfo[],
 ): { profiles: BuildProfile[]; request: Request } {
-  const given = (inputs ?? []).map((set) => model.bind(set, outputs));
+  const given = (inputs ?? []).map((set) => {
+    const call = model.bind(set, outputs);
+    hold(model.backend, call.inputs, held);
+    return call;
+  });
   if (profiles !== undefined) {
     const declared = model.declaredInputs();
     const made = profiles.map((profile, index) => {
       const corners = cornersOf(profile, declared);
-      return toProfile(index, corners, (shapes) => {
+      const sample = (shapes: readonly number[][]) => {
         const fitting = given.find(({ inputs: set }) =>
           set.every(({ shape }, i) => util.arraysEqual(shape, shapes[i]!)),
         );
-        return fitting?.inputs ?? madeUp(model.backend, declared, shapes, owned);
-      });
+        return fitting?.inputs ?? madeUp(model.backend, declared, shapes, held);
+      };
+      return toProfile(index, corners, sample, given);
     });
     const request = given[0]?.request ?? bindInfos(model, declared, made[0]!.samples[0]!, outputs);
     return { profiles: made, request };
@@ -59,7 +67,7 @@ export function profilesOf(
     );
     const made = [...distinct.values()].map(({ inputs: set }, index) => {
       const shapes = set.map(({ shape }) => shape.slice());
-      return toProfile(index, { min: shapes, opt: shapes, max: shapes }, () => set);
+      return toProfile(index, { min: shapes, opt: shapes, max: shapes }, () => set, given);
     });
     return { profiles: made, request: given[0]!.request };
   }
@@ -74,9 +82,8 @@ export function profilesOf(
     }
     return shape.map((size) => (size === null || size < 0 ? 1 : size));
   });
-  const made = toProfile(0, { min: shapes, opt: shapes, max: shapes }, (wanted) =>
-    madeUp(model.backend, declared, wanted, owned),
-  );
+  const sample = (wanted: readonly number[][]) => madeUp(model.backend, declared, wanted, held);
+  const made = toProfile(0, { min: shapes, opt: shapes, max: shapes }, sample, []);
   return { profiles: [made], request: bindInfos(model, declared, made.samples[0]!, outputs) };
 }
 
@@ -84,6 +91,7 @@ function toProfile(
   index: number,
   corners: Corners,
   sample: (shapes: readonly number[][]) => readonly TensorInfo[],
+  given: ReadonlyArray<{ readonly inputs: readonly TensorInfo[] }>,
 ): BuildProfile {
   const same = (a: readonly number[][], b: readonly number[][]) =>
     a.every((shape, i) => util.arraysEqual(shape, b[i]!));
@@ -94,7 +102,18 @@ function toProfile(
     : tuned
       ? [corners.min, corners.max, corners.opt]
       : [corners.min, corners.max];
-  return { index, corners, fixed, tuned, samples: shapes.map(sample) };
+  const samples = shapes.map(sample);
+  const others = given
+    .map(({ inputs }) => inputs)
+    .filter(
+      (set) =>
+        !samples.includes(set) &&
+        within(
+          set.map(({ shape }) => shape),
+          corners,
+        ),
+    );
+  return { index, corners, fixed, tuned, samples, checks: [...samples, ...others] };
 }
 
 function cornersOf(profile: Profile, declared: readonly DeclaredInput[]): Corners {
@@ -136,12 +155,20 @@ function cornersOf(profile: Profile, declared: readonly DeclaredInput[]): Corner
   };
 }
 
+/** Keeps the data of tensors until `letGo` of those in `held`. */
+export function hold(backend: TftrtBackend, infos: readonly TensorInfo[], held: TensorInfo[]): void {
+  for (const info of infos) {
+    backend.hold(info);
+    held.push(info);
+  }
+}
+
 /** Values to compare engines on where nobody gave any: evenly spread over [0, 1), the same in each process. */
 function madeUp(
   backend: TftrtBackend,
   declared: readonly DeclaredInput[],
   shapes: readonly number[][],
-  owned: TensorInfo[],
+  held: TensorInfo[],
 ): TensorInfo[] {
   return declared.map(({ name, dtype }, i) => {
     const shape = shapes[i]!;
@@ -155,7 +182,7 @@ function madeUp(
       values[j] = state / 2 ** 32;
     }
     const info = { dataId: backend.write(values, shape, 'float32'), shape, dtype };
-    owned.push(info);
+    held.push(info);
     return info;
   });
 }

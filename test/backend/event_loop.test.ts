@@ -45,6 +45,22 @@ describe('the event loop', function () {
     x.dispose();
   });
 
+  it('is free while small predictions follow each other', async () => {
+    const model = await tf.loadGraphModel(slowModel(1));
+    const x = tf.eye(16);
+    tf.dispose(await model.predictAsync(x));
+    let left = 5000;
+    const predictInTurn = async () => {
+      while (left-- > 0) tf.dispose(await model.predictAsync(x));
+    };
+    const { ticks, ms } = await ticksDuring(() =>
+      Promise.all([predictInTurn(), predictInTurn(), predictInTurn(), predictInTurn()]),
+    );
+    expect(ticks / ms, `ticks per ms in ${ms.toFixed(0)} ms`).to.be.at.least(0.5);
+    tf.dispose(x);
+    model.dispose();
+  });
+
   it('is free while a large tensor is read', async () => {
     const x = tf.tidy(() => tf.add(tf.fill([50_000_000], 1), 1)); // 200 MB
     let turns = 0;

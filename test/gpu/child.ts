@@ -7,9 +7,15 @@ import { packageRoot } from '#src/setup/paths';
 export async function runTrap<Result>(
   file: string,
   name: string,
-  { env = {}, timeoutMs = 240_000 }: { env?: NodeJS.ProcessEnv; timeoutMs?: number } = {},
+  {
+    argument,
+    env = {},
+    timeoutMs = 240_000,
+  }: { argument?: unknown; env?: NodeJS.ProcessEnv; timeoutMs?: number } = {},
 ): Promise<Result> {
-  const child = fork(path.join(__dirname, 'trap.js'), [path.join(__dirname, 'traps', file), name], {
+  const args = [path.join(__dirname, 'traps', file), name];
+  if (argument !== undefined) args.push(JSON.stringify(argument));
+  const child = fork(path.join(__dirname, 'trap.js'), args, {
     cwd: packageRoot,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

@@ -117,6 +117,33 @@ export async function denseModel({ inputs = 8, outputs = 4, seed = 1, batch = -1
   return { model, expected };
 }
 
+/** A row of convolutions of different sizes, on [1, 24, 24, 8]: each is timed anew, so that building takes seconds. */
+export async function convolutions(): Promise<tf.GraphModel> {
+  const constants: Record<string, Constant> = {};
+  const nodes: NodeDef[] = [placeholder('x', [1, 24, 24, 8])];
+  let last = 'x';
+  let channels = 8;
+  for (const [layer, filters] of [16, 24, 32, 40, 48, 56, 64, 72].entries()) {
+    const { shape, values } = disorder([3, 3, channels, filters], layer + 1);
+    constants[`w${layer}`] = {
+      shape,
+      values: Float32Array.from(values, (v) => v / Math.sqrt(9 * channels)),
+    };
+    constants[`b${layer}`] = disorder([filters], layer + 50);
+    nodes.push(
+      node(`conv${layer}`, 'Conv2D', [last, `w${layer}`], SAME_CONVOLUTION),
+      node(`sum${layer}`, 'BiasAdd', [`conv${layer}`, `b${layer}`], {
+        T: FLOAT,
+        data_format: bytesAttr('NHWC'),
+      }),
+      node(`relu${layer}`, 'Relu', [`sum${layer}`]),
+    );
+    last = `relu${layer}`;
+    channels = filters;
+  }
+  return graphModel(nodes, constants);
+}
+
 /** A tensor of a constant's values. */
 export function tensorOf({ shape, values }: Constant): tf.Tensor {
   return tf.tensor(values, shape, values instanceof Int32Array ? 'int32' : 'float32');

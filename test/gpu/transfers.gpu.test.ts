@@ -3,31 +3,37 @@ import { expect } from 'chai';
 import * as tftrt from 'tfjs-backend-tftrt';
 import { cudaClient } from '../support/cuda_client';
 import { live, onTftrt } from '../support/tftrt';
+import { build, expectEngine } from './api';
+import { upload, warmUp } from './capture';
 
 const SIZE = 64;
 
-/** y = relu(x · w), with w half the identity. */
-function layer(): tf.io.IOHandler {
+/** y = relu(relu(x · w) · v), with w half the identity and v the identity. */
+function layers(): tf.io.IOHandler {
   const float = { T: { type: 'DT_FLOAT' } };
   const modelTopology = {
     node: [
       { name: 'x', op: 'Placeholder', attr: { dtype: { type: 'DT_FLOAT' } } },
       { name: 'w', op: 'Const', attr: { dtype: { type: 'DT_FLOAT' } } },
-      { name: 'product', op: 'MatMul', input: ['x', 'w'], attr: float },
+      { name: 'v', op: 'Const', attr: { dtype: { type: 'DT_FLOAT' } } },
+      { name: 'xw', op: 'MatMul', input: ['x', 'w'], attr: float },
+      { name: 'relu', op: 'Relu', input: ['xw'], attr: float },
+      { name: 'product', op: 'MatMul', input: ['relu', 'v'], attr: float },
       { name: 'y', op: 'Relu', input: ['product'], attr: float },
     ],
     versions: { producer: 1900 },
   };
-  const weights = new Float32Array(SIZE * SIZE);
-  for (let i = 0; i < SIZE; i++) weights[i * SIZE + i] = 0.5;
-  const weightSpecs: tf.io.WeightsManifestEntry[] = [{ name: 'w', shape: [SIZE, SIZE], dtype: 'float32' }];
+  const weights = new Float32Array(2 * SIZE * SIZE);
+  for (let i = 0; i < SIZE; i++) {
+    weights[i * SIZE + i] = 0.5;
+    weights[SIZE * SIZE + i * SIZE + i] = 1;
+  }
+  const weightSpecs: tf.io.WeightsManifestEntry[] = ['w', 'v'].map((name) => ({
+    name,
+    shape: [SIZE, SIZE],
+    dtype: 'float32',
+  }));
   return tf.io.fromMemory({ modelTopology, weightSpecs, weightData: weights.buffer });
-}
-
-/** Puts a tensor into device memory. */
-function upload<T extends tf.Tensor>(x: T): T {
-  x.dataToGPU().tensorRef.dispose();
-  return x;
 }
 
 const counts = () => tftrt.stats().transfers;
@@ -42,25 +48,44 @@ describe('transfers', function () {
   this.timeout(120_000);
   onTftrt();
 
-  for (const asynchronous of [false, true]) {
-    it(`are none between ten ${asynchronous ? 'asynchronous ' : ''}predictions that feed each other`, async () => {
-      const model = await tf.loadGraphModel(layer());
-      const x = upload(tf.ones([SIZE, SIZE]));
-      const predict = async (input: tf.Tensor) =>
-        (asynchronous ? await model.predictAsync(input) : model.predict(input)) as tf.Tensor;
-      (await predict(x)).dispose(); // compiles
-      const before_ = counts();
-      const chain = [x as tf.Tensor];
-      for (let i = 0; i < 10; i++) chain.push(await predict(chain[i]!));
-      expect(counts(), 'during the chain').to.deep.equal(before_);
-      expect((await chain[10]!.data())[0]).to.equal(0.5 ** 10);
-      const after_ = counts();
-      expect(after_.deviceToHost.count - before_.deviceToHost.count, 'the read').to.equal(1);
-      expect(after_.deviceToHost.bytes - before_.deviceToHost.bytes).to.equal(SIZE * SIZE * 4);
-      expect(after_.hostToDevice).to.deep.equal(before_.hostToDevice);
-      tf.dispose(chain);
-      model.dispose();
-    });
+  const TIERS: Array<[tier: string, prepare: (model: tf.GraphModel) => Promise<void>]> = [
+    ['by TensorFlow', async (model) => tf.dispose(model.predict(tf.ones([SIZE, SIZE])))], // compiles
+    ['by a CUDA graph', (model) => warmUp(model, () => tf.ones([SIZE, SIZE]))],
+    [
+      'by an engine and its CUDA graph',
+      async (model) => {
+        expectEngine(await build(model, { precision: 'FP32', inputs: [tf.ones([SIZE, SIZE])] }));
+        await warmUp(model, () => tf.ones([SIZE, SIZE]));
+      },
+    ],
+  ];
+  /** Between the host and the GPU: a CUDA graph copies within the GPU's memory. */
+  const crossings = () => {
+    const { hostToDevice, deviceToHost, synchronizations } = counts();
+    return { hostToDevice, deviceToHost, synchronizations };
+  };
+
+  for (const [tier, prepare] of TIERS) {
+    for (const asynchronous of [false, true]) {
+      it(`are none between ten ${asynchronous ? 'asynchronous ' : ''}predictions that feed each other ${tier}`, async () => {
+        const model = await tf.loadGraphModel(layers());
+        const x = upload(tf.ones([SIZE, SIZE]));
+        const predict = async (input: tf.Tensor) =>
+          (asynchronous ? await model.predictAsync(input) : model.predict(input)) as tf.Tensor;
+        await prepare(model);
+        const before_ = crossings();
+        const chain = [x as tf.Tensor];
+        for (let i = 0; i < 10; i++) chain.push(await predict(chain[i]!));
+        expect(crossings(), 'during the chain').to.deep.equal(before_);
+        expect((await chain[10]!.data())[0]).to.equal(0.5 ** 10);
+        const after_ = crossings();
+        expect(after_.deviceToHost.count - before_.deviceToHost.count, 'the read').to.equal(1);
+        expect(after_.deviceToHost.bytes - before_.deviceToHost.bytes).to.equal(SIZE * SIZE * 4);
+        expect(after_.hostToDevice).to.deep.equal(before_.hostToDevice);
+        tf.dispose(chain);
+        model.dispose();
+      });
+    }
   }
 
   it('are none between ops that feed each other', () => {
@@ -162,7 +187,7 @@ describe('transfers', function () {
         }),
       );
       // Takes the memory of what was just disposed of.
-      for (const size of sizes) tf.tidy(() => tf.mul(tf.fill([size], -1), 3));
+      for (const size of sizes) tf.tidy(() => void tf.mul(tf.fill([size], -1), 3));
       await Promise.all(reads);
     }
     expect(live()).to.deep.equal(before_);

@@ -1,19 +1,8 @@
 import * as tf from '@tensorflow/tfjs';
 import { expect } from 'chai';
-import { bytesAttr, type NodeDef } from '#src/program/graph_def';
 import { errorOf, onTftrt } from '../support/tftrt';
 import { type BuildOptions, build } from './api';
-import {
-  type Constant,
-  denseModel,
-  disorder,
-  FLOAT,
-  graphModel,
-  node,
-  placeholder,
-  SAME_CONVOLUTION,
-  tensorOf,
-} from './graphs';
+import { convolutions, denseModel, disorder, tensorOf } from './graphs';
 import { predict, relativeError } from './outcome';
 
 /** Building: what goes on meanwhile, and its options. */
@@ -21,35 +10,8 @@ describe('TensorRT: builds', function () {
   this.timeout(300_000);
   onTftrt();
 
-  /** A row of convolutions of different sizes: each is timed anew, so that building takes seconds. */
-  async function slowToBuild(): Promise<tf.GraphModel> {
-    const constants: Record<string, Constant> = {};
-    const nodes: NodeDef[] = [placeholder('x', [1, 24, 24, 8])];
-    let last = 'x';
-    let channels = 8;
-    for (const [layer, filters] of [16, 24, 32, 40, 48, 56, 64, 72].entries()) {
-      const { shape, values } = disorder([3, 3, channels, filters], layer + 1);
-      constants[`w${layer}`] = {
-        shape,
-        values: Float32Array.from(values, (v) => v / Math.sqrt(9 * channels)),
-      };
-      constants[`b${layer}`] = disorder([filters], layer + 50);
-      nodes.push(
-        node(`conv${layer}`, 'Conv2D', [last, `w${layer}`], SAME_CONVOLUTION),
-        node(`sum${layer}`, 'BiasAdd', [`conv${layer}`, `b${layer}`], {
-          T: FLOAT,
-          data_format: bytesAttr('NHWC'),
-        }),
-        node(`relu${layer}`, 'Relu', [`sum${layer}`]),
-      );
-      last = `relu${layer}`;
-      channels = filters;
-    }
-    return graphModel(nodes, constants);
-  }
-
   it('predictions during a build are right and never wait long, and the event loop turns', async () => {
-    const model = await slowToBuild();
+    const model = await convolutions();
     const x = tensorOf(disorder([1, 24, 24, 8], 99));
     const { values: expected } = await predict(model, x.clone());
 
@@ -91,7 +53,7 @@ describe('TensorRT: builds', function () {
 
   for (const maxWorkspaceSizeBytes of [1 << 20, 2 ** 32]) {
     it(`a workspace of at most ${maxWorkspaceSizeBytes} bytes`, async () => {
-      const model = await slowToBuild();
+      const model = await convolutions();
       const x = tensorOf(disorder([1, 24, 24, 8], 99));
       const { values: expected } = await predict(model, x.clone());
       await build(model, { inputs: [x], maxWorkspaceSizeBytes, cache: false });
@@ -131,7 +93,7 @@ describe('TensorRT: builds', function () {
   });
 
   it('an engine that errs by more than the tolerance does not serve', async () => {
-    const model = await slowToBuild();
+    const model = await convolutions();
     const x = tensorOf(disorder([1, 24, 24, 8], 99));
     const { values: expected } = await predict(model, x.clone());
     const report = await build(model, { precision: 'FP16', inputs: [x], tolerance: 1e-12 });

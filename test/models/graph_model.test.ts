@@ -5,6 +5,7 @@ import {
   exceedsInt32,
   type Fixture,
   mismatch,
+  readFixture,
   readFixtures,
   registerFixtureOps,
   toTensors,
@@ -26,6 +27,26 @@ describe('graph models as callables', () => {
       it(`${fixture.name}: ${fixture.about} (${mode})`, () => check(fixture, mode));
     }
   }
+
+  it('are the same for maps of inputs in any order', async () => {
+    const fixture = readFixture('graph_models', 'two_inputs');
+    const model = await tf.loadGraphModel(`file://${path.join(fixture.folder, 'model.json')}`);
+    const { a, z } = toTensors(fixture.cases[0]!.inputs) as { a: tf.Tensor; z: tf.Tensor };
+    const before_ = live().callables;
+    for (const inputs of [
+      { a, z },
+      { z, a },
+    ]) {
+      const outputs = model.execute(inputs, model.outputNodes) as tf.Tensor[];
+      for (const [i, wanted] of Object.values(fixture.cases[0]!.outputs).entries()) {
+        expect(await mismatch(outputs[i]!, wanted, 1e-4)).to.equal(null);
+      }
+      tf.dispose(outputs);
+    }
+    expect(live().callables).to.equal(before_ + 1);
+    tf.dispose([a, z]);
+    model.dispose();
+  });
 });
 
 async function check(fixture: Fixture, mode: 'execute' | 'executeAsync'): Promise<void> {

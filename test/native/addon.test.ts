@@ -1,3 +1,8 @@
+import { once } from 'node:events';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { expect } from 'chai';
 import { DT } from '#src/dtypes';
 import { TftrtError } from '#src/errors';
@@ -293,6 +298,122 @@ describe('the addon', () => {
       addon.releaseProgram(program);
       expect(addon.stats()).to.deep.equal(live);
     });
+  });
+
+  describe('serialized graphs', () => {
+    const bytes = () =>
+      new Uint8Array(fs.readFileSync(`${readFixture('frozen_graphs', 'layers').folder}.pb`));
+
+    it('are described, cut down, and made into programs and graphs', async () => {
+      const live = addon.stats();
+      const described = JSON.parse(await addon.describeGraphDef(bytes(), [], ['pooled']));
+      expect(described.inputs.map(({ name }: { name: string }) => name)).to.deep.equal(['image:0']);
+      expect(described.engines).to.equal(0);
+
+      const file = path.join(os.tmpdir(), `tftrt-cut-${process.pid}.pb`);
+      await addon.cutDownGraphDef(bytes(), ['pooled:0'], ['image'], [[-1, 8, 8, 3]], file);
+      const cut = new Uint8Array(fs.readFileSync(file));
+      fs.rmSync(file);
+      expect(cut.length).to.be.below(bytes().length);
+      const [input] = JSON.parse(await addon.describeGraphDef(cut, [], ['pooled'])).inputs;
+      expect(input.tensorShape.dim.map(({ size }: { size: string }) => size)).to.deep.equal([
+        '-1',
+        '8',
+        '8',
+        '3',
+      ]);
+      await expectCode('TFTRT_UNKNOWN_OUTPUT', () => addon.describeGraphDef(cut, [], ['probabilities']));
+
+      const program = await addon.createGraphDefProgram(cut, config);
+      expect(addon.programTensorType(program, 'pooled:0')).to.equal(DT.FLOAT);
+      const graphs = await Promise.all([
+        addon.createGraphDefGraph(cut, ['image:0'], [DT.FLOAT], ['pooled:0']),
+        addon.createGraphDefGraph(bytes(), ['image:0'], [DT.FLOAT], ['pooled:0']),
+      ]);
+      const [a, b] = graphs.map((handle) => addon.describeGraph(handle));
+      expect(a!.fingerprint, 'what is not needed makes no difference').to.equal(b!.fingerprint);
+      addon.releaseProgram(program);
+      for (const handle of graphs) addon.releaseGraph(handle);
+      expect(addon.stats()).to.deep.equal(live);
+    });
+
+    it('refuse misuse, and leave nothing', async () => {
+      const live = addon.stats();
+      const misuses: Array<[string, () => unknown]> = [
+        ['TFTRT_INVALID_GRAPH_DEF', () => addon.describeGraphDef(new Uint8Array(3), [], ['y'])],
+        ['TFTRT_INVALID_GRAPH_DEF', () => addon.createGraphDefProgram(new Uint8Array(), config)],
+        ['TFTRT_INVALID_ARGUMENT', () => addon.createGraphDefProgram(bytes(), '{')],
+        ['TFTRT_NOT_FOUND', () => addon.createGraphDefGraph(bytes(), ['image:0'], [DT.FLOAT], ['nowhere:0'])],
+        ['TFTRT_INVALID_ARGUMENT', () => addon.describeGraphDef('graph' as never, [], ['y'])],
+      ];
+      for (const [code, misuse] of misuses) await expectCode(code, misuse);
+      expect(addon.stats()).to.deep.equal(live);
+    });
+
+    it('that are damaged do no harm', async () => {
+      // In a process of its own, for what TensorFlow writes about it.
+      const { code, signal, stdout, stderr } = await runNode(
+        `
+        const fs = require('node:fs');
+        const tf = require('@tensorflow/tfjs-core');
+        const { loadFrozenGraph } = require('tfjs-backend-tftrt');
+        const whole = new Uint8Array(fs.readFileSync('test/fixtures/frozen_graphs/layers.pb'));
+        let state = 7;
+        const random = (below) => {
+          state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+          return (state >>> 4) % below;
+        };
+        const damaged = () => {
+          const bytes = whole.slice();
+          for (let changes = 1 + random(3); changes > 0; changes--) bytes[random(bytes.length)] = random(256);
+          return bytes;
+        };
+        (async () => {
+          await tf.setBackend('tftrt');
+          const ended = { ran: 0, refused: 0 };
+          for (let i = 0; i < 500; i++) {
+            let model;
+            try {
+              model = await loadFrozenGraph(damaged(), { outputs: ['probabilities'] });
+              tf.dispose(model.predict([tf.ones([2, 8, 8, 3]), tf.scalar(1)]));
+              ended.ran++;
+            } catch (error) {
+              if (!/^TFTRT_/.test(error.code)) throw error;
+              ended.refused++;
+            }
+            model?.dispose();
+          }
+          console.log(JSON.stringify(ended));
+        })();`,
+        { env: { TFTRT_DEVICE: 'cpu' } },
+      );
+      expect({ code, signal }, stderr.slice(-2000)).to.deep.equal({ code: 0, signal: null });
+      const { ran, refused } = JSON.parse(stdout);
+      expect(ran).to.be.above(0);
+      expect(refused).to.be.above(0);
+    }).timeout(120_000);
+  });
+
+  it('lets one thread at a time build engines', async () => {
+    expect(addon.claimBuild()).to.equal(true);
+    expect(addon.claimBuild(), 'once each').to.equal(false);
+    const claim = `
+      const { parentPort } = require('node:worker_threads');
+      const { nativeRuntime } = require(${JSON.stringify(require.resolve('#src/native'))});
+      const { addon } = nativeRuntime();
+      addon.endBuild(); // not its own
+      parentPort.postMessage(addon.claimBuild());`;
+    const claims = async () => {
+      const worker = new Worker(claim, { eval: true });
+      const [taken] = await once(worker, 'message');
+      await once(worker, 'exit');
+      return taken;
+    };
+    expect(await claims()).to.equal(false);
+    addon.endBuild();
+    expect(await claims()).to.equal(true);
+    expect(addon.claimBuild(), 'a thread that ended has it no longer').to.equal(true);
+    addon.endBuild();
   });
 
   describe('the runtime', () => {

@@ -15,6 +15,24 @@ function expectSuccess({ code, signal, stdout, stderr }: Ended, output: string):
   });
 }
 
+/**
+ * Two messages of TensorFlow's GPU code, and the heading of the first, come whatever the level of its log is: they go through a
+ * copy of Abseil in libtensorflow_cc that exports nothing by which to set its own.
+ */
+const LINES_OF_CUDA = [
+  /^WARNING: All log messages before absl::InitializeLog\(\) is called are written to STDERR$/,
+  /^I\d{4} .* cuda_executor\.cc:\d+\] successful NUMA node read from SysFS had negative value /,
+  /^[IWE]\d{4} .* gpu_timer\.cc:\d+\] Skipping the delay kernel, /,
+];
+
+function withoutLinesOfCuda(text: string): string {
+  const isOfCuda = (line: string) => LINES_OF_CUDA.some((pattern) => pattern.test(line));
+  return text
+    .split('\n')
+    .filter((line) => !isOfCuda(line))
+    .join('\n');
+}
+
 /** What concerns a whole process: how it loads the package, its threads, and how it ends. */
 describe('processes', function () {
   this.timeout(180_000);
@@ -46,11 +64,15 @@ describe('processes', function () {
   });
 
   it('are quiet', async () => {
-    const { stderr } = await runNode(`
+    const { stdout, stderr } = await runNode(`
       const tf = require('@tensorflow/tfjs-core');
-      require('tfjs-backend-tftrt');
-      tf.setBackend('tftrt').then(() => tf.add(1, 2).dataSync());`);
-    expect(stderr).to.equal('');
+      const { stats } = require('tfjs-backend-tftrt');
+      tf.setBackend('tftrt').then(() => {
+        tf.add(1, 2).dataSync();
+        console.log(stats().device);
+      });`);
+    const onGpu = /device:GPU:\d+\s*$/.test(stdout);
+    expect(onGpu ? withoutLinesOfCuda(stderr) : stderr).to.equal('');
   });
 
   it('have one exception for a missing TensorFlow, at the first use, and no other backend', async () => {
@@ -85,7 +107,10 @@ describe('processes', function () {
         const few = tftrt.stats().preparedOps < 4200;
         const right = Math.abs(tf.leakyRelu(x, 0.5).dataSync()[0] + 0.5) < 1e-6;
         tf.neg(tf.ones([1000]));
+        const backend = tf.backend();
+        backend.hold(x); // as what goes on in the background does
         tf.engine().reset();
+        backend.letGo(x);
         console.log(few, right, tftrt.stats().tensors);
         await tf.setBackend('tftrt');
         console.log(tf.add(1, 2).dataSync()[0]);
@@ -102,16 +127,14 @@ describe('processes', function () {
       attempt({ device: 'tpu' });
       attempt({ perProcessGpuMemoryFraction: 2 });
       attempt({ nonsense: 1 });
+      attempt({ allowBuildAtRuntime: 'yes' });
       attempt({ device: 'cpu', intraOpParallelismThreads: 1 });
       tf.setBackend('tftrt').then(() => {
         tf.add(1, 2).dataSync();
         attempt({ device: 'cpu' });
         console.log(codes.join(' '));
       });`);
-    expectSuccess(
-      ended,
-      'TFTRT_INVALID_ARGUMENT TFTRT_INVALID_ARGUMENT TFTRT_INVALID_ARGUMENT ok TFTRT_ALREADY_CONFIGURED',
-    );
+    expectSuccess(ended, `${'TFTRT_INVALID_ARGUMENT '.repeat(4)}ok TFTRT_ALREADY_CONFIGURED`);
   });
 
   it('refuse a GPU that is asked for and not there', async () => {

@@ -6,8 +6,8 @@ import { packageRoot } from '#src/setup/paths';
 
 const FIXTURES = path.join(packageRoot, 'test', 'fixtures');
 
-/** The two kinds of fixture, as their folders are named. */
-export type FixtureKind = 'saved_models' | 'graph_models';
+/** The kinds of fixture, as their folders are named. */
+export type FixtureKind = 'saved_models' | 'graph_models' | 'frozen_graphs';
 
 /**
  * A tensor of an expected file: what TensorFlow gave, or is to be given. Values are flat. An integer that a number does
@@ -41,7 +41,7 @@ export interface Fixture {
   readonly name: string;
   /** What it is for. */
   readonly about: string;
-  /** The model's folder. */
+  /** The model's folder; of a frozen graph, its file without the ending `.pb`. */
   readonly folder: string;
   readonly cases: FixtureCase[];
   /** Why tfjs's own executor does not give the expected outputs, where it does not. */

@@ -113,8 +113,7 @@ export class GraphModelPlan {
     const requested = executor.mapOutputs(model.normalizeOutputs(outputs));
     executor.checkOutputs(requested);
 
-    const feeds = Object.keys(named);
-    const tensors = Object.values(named);
+    const [feeds, tensors] = this.inOrder(named);
     tensors.forEach((tensor, i) => {
       if (tensor.isDisposed) {
         throw new TftrtError(
@@ -125,6 +124,16 @@ export class GraphModelPlan {
     });
     this.requireComplete(feeds, requested);
     return { request: planRequest(feeds, requested), inputs: tensors };
+  }
+
+  /** Names and tensors in the order of the model's inputs, however the caller's map has them: one callable serves all. */
+  private inOrder(named: NamedTensorMap): [feeds: string[], tensors: Tensor[]] {
+    const order = new Map(this.model.inputs.map(({ name }, i) => [parseTensorName(name)[0], i]));
+    const place = (name: string) => order.get(parseTensorName(name)[0]) ?? order.size;
+    const entries = Object.entries(named).sort(
+      ([a], [b]) => place(a) - place(b) || (a < b ? -1 : a > b ? 1 : 0),
+    );
+    return [entries.map(([name]) => name), entries.map(([, tensor]) => tensor)];
   }
 
   /** tfjs's error for outputs that need inputs which were not given. */

@@ -1,0 +1,69 @@
+import * as tf from '@tensorflow/tfjs-core';
+import { expect } from 'chai';
+import { type BuildOptions, resolveOptions } from '#src/tensorrt/options';
+import { expectTftrtError } from '../setup/helpers';
+
+describe('options of build', () => {
+  it('have defaults', () => {
+    expect(resolveOptions({}, {})).to.deep.equal({
+      precision: 'FP32',
+      maxWorkspaceSizeBytes: 0,
+      minimumSegmentSize: 3,
+      maximumCachedEngines: 1,
+      useCalibration: true,
+      cache: true,
+      tolerance: 1e-3,
+      force: false,
+    });
+  });
+
+  it('come from configure where they are not given', () => {
+    const configuration = {
+      precision: 'FP16' as const,
+      maxWorkspaceSizeBytes: 7,
+      minimumSegmentSize: 9,
+      maximumCachedEngines: 2,
+    };
+    expect(resolveOptions({}, configuration)).to.include({ ...configuration, tolerance: 0.1 });
+    expect(resolveOptions({ precision: 'TF32', minimumSegmentSize: 4 }, configuration)).to.include({
+      precision: 'TF32',
+      minimumSegmentSize: 4,
+      maxWorkspaceSizeBytes: 7,
+    });
+  });
+
+  it('take INT8 with samples, with a table, or without calibration', () => {
+    for (const options of [
+      { calibration: { inputs: [[]] } },
+      { calibration: { table: '{}' } },
+      { useCalibration: false },
+    ] as BuildOptions[]) {
+      expect(resolveOptions({ precision: 'INT8', ...options }, {}).precision).to.equal('INT8');
+    }
+  });
+
+  const wrong: Array<[string, object, string]> = [
+    ['an unknown one', { maxWorkspace: 1 }, 'maxWorkspace'],
+    ['an unknown precision', { precision: 'fp16' }, 'fp16'],
+    ['half a workspace byte', { maxWorkspaceSizeBytes: 0.5 }, 'maxWorkspaceSizeBytes'],
+    ['a workspace in words', { maxWorkspaceSizeBytes: '1 GB' }, 'maxWorkspaceSizeBytes'],
+    ['segments that end the process', { minimumSegmentSize: 2 }, 'minimumSegmentSize'],
+    ['no cached engine', { maximumCachedEngines: 0 }, 'maximumCachedEngines'],
+    ['a tolerance below zero', { tolerance: -1e-9 }, 'tolerance'],
+    ['a tolerance that is no number', { tolerance: Number.NaN }, 'tolerance'],
+    ['no profile', { profiles: [] }, 'profiles'],
+    ['no inputs', { inputs: [] }, 'inputs'],
+    ['INT8 without calibration', { precision: 'INT8' }, 'calibration'],
+    ['a calibration of nothing', { calibration: {} }, 'calibration'],
+    ['a calibration that is null', { calibration: null }, 'calibration'],
+    ['a calibration without samples', { calibration: { inputs: [] } }, 'calibration'],
+    ['a calibration of a tensor', { calibration: { inputs: tf.scalar } }, 'calibration'],
+    ['a table that is no text', { calibration: { table: 5 } }, 'calibration'],
+  ];
+  for (const [what, options, part] of wrong) {
+    it(`refuse ${what}`, () => {
+      const error = expectTftrtError('TFTRT_INVALID_ARGUMENT', () => resolveOptions(options, {}));
+      expect(error.message).to.include(part).and.to.include('expected');
+    });
+  }
+});
