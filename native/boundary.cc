@@ -17,7 +17,7 @@ namespace {
 HandlePtr Cast(Runtime& runtime, tf::TensorHandle* input, tf::DataType dtype, const std::string& name) {
   const std::string context = absl::StrCat("casting ", name, " to ", tf::DataTypeString(dtype));
   tf::EagerOperation operation(runtime.eager_context());
-  ThrowIfError(operation.Reset("Cast", nullptr), context);
+  ThrowIfError(operation.Reset("Cast", runtime.eager_placement()), context);
   ThrowIfError(operation.SetAttrType("DstT", dtype), context);
   ThrowIfError(operation.AddInput(input), context);
   if (runtime.gpu() != nullptr) CountPlacementCopies(runtime, InputsOnDevice(operation, 1), {input});

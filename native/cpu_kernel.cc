@@ -31,11 +31,11 @@ CpuKernel FindCpuKernel(Runtime& runtime, tf::EagerOperation* operation) {
   if (definition->is_stateful() || HasOneDnnKernel(operation->Name())) return nullptr;
 
   tf::EagerContext* context = runtime.eager_context();
-  tf::Device* cpu = context->HostCPU();
-  tf::FunctionLibraryRuntime* library = context->func_lib(cpu);
+  tf::FunctionLibraryRuntime* library = context->func_lib(runtime.device());
   if (library == nullptr) return nullptr;
   CpuKernel kernel(new tf::KernelAndDeviceOp(/*rendezvous=*/nullptr, /*log_memory=*/false, library,
-                                             context->runner(), context->GetCollectiveExecutorHandle(), cpu));
+                                             context->runner(), context->GetCollectiveExecutorHandle(),
+                                             context->HostCPU()));
   // An op without a kernel for these dtypes, or with inputs that do not fit: the eager runtime has an error
   // for it.
   const tf::NodeDef& node = operation->MutableAttrs()->BuildNodeDef();

@@ -77,7 +77,8 @@ PreparedOp::Instance& SetUp(Runtime& runtime, PreparedOp& op, absl::Span<tf::Ten
   PreparedOp::Instance added;
   added.operation = std::make_unique<tf::EagerOperation>(runtime.eager_context());
   tf::EagerOperation& operation = *added.operation;
-  ThrowIfError(operation.Reset(op.name.c_str(), op.device.empty() ? nullptr : op.device.c_str()), op.name);
+  const char* device = op.device.empty() ? runtime.eager_placement() : op.device.c_str();
+  ThrowIfError(operation.Reset(op.name.c_str(), device), op.name);
   operation.MutableAttrs()->CopyAttributes(op.attributes);
   for (tf::TensorHandle* input : inputs) {
     ThrowIfError(operation.AddInput(input), op.name);

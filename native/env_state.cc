@@ -38,11 +38,11 @@ constexpr int kMostPerTurn = 16;
 
 }  // namespace
 
-void ThrowInJs(napi_env env, std::exception_ptr failure) {
+void ThrowInJs(napi_env env, EnvState& state, std::exception_ptr failure) {
   bool pending = false;
   napi_is_exception_pending(env, &pending);
   if (pending) return;  // JavaScript threw first
-  napi_throw(env, EnvState::From(env).MakeError(env, ToTftrtError(failure)));
+  napi_throw(env, state.MakeError(env, ToTftrtError(failure)));
 }
 
 void Job::Keep(napi_env env, napi_value value) {
@@ -79,9 +79,9 @@ void EnvState::EndBuild() {
   building.compare_exchange_strong(self, nullptr);
 }
 
-EnvState& EnvState::From(napi_env env) {
+EnvState& EnvState::Of(napi_env env, napi_callback_info info) {
   void* data = nullptr;
-  napi_get_instance_data(env, &data);
+  napi_get_cb_info(env, info, nullptr, nullptr, nullptr, &data);
   return *static_cast<EnvState*>(data);
 }
 

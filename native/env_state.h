@@ -1,6 +1,6 @@
-// What one JavaScript environment (the main thread or a worker) owns: its tensors, programs, callables and
-// prepared ops behind integer handles, the command buffer it shares with JavaScript, and its jobs on other
-// threads.
+// What one JavaScript environment (the main thread or a worker) owns on one device: its tensors, programs,
+// callables and prepared ops behind integer handles, the command buffer it shares with JavaScript, and its
+// jobs on other threads.
 #pragma once
 
 #include <napi.h>
@@ -68,7 +68,8 @@ class EnvState {
  public:
   explicit EnvState(napi_env env);
   ~EnvState();
-  static EnvState& From(napi_env env);
+  // The state that the addon's function which is called is bound to: see Export in napi_helpers.h.
+  static EnvState& Of(napi_env env, napi_callback_info info);
 
   Runtime& runtime() const;
   void set_runtime(Runtime* runtime) { runtime_ = runtime; }
@@ -81,6 +82,9 @@ class EnvState {
   void SetErrorClass(Napi::Function constructor);
   // Throws `failure` in JavaScript as a TftrtError (or makes the value to reject with).
   Napi::Value MakeError(napi_env env, const Error& failure);
+
+  // The states of further devices, which end with this one.
+  std::vector<std::unique_ptr<EnvState>> others;
 
   // Puts the handle into the table and writes [handle, dtype, rank, dims...] at `position`; returns the next
   // position.
@@ -142,17 +146,18 @@ class EnvState {
   size_t working_ = 0;  // jobs on other threads; guarded by mutex_
 };
 
-void ThrowInJs(napi_env env, std::exception_ptr failure);
+void ThrowInJs(napi_env env, EnvState& state, std::exception_ptr failure);
 
 // Wraps an entry point: exceptions become JavaScript exceptions. The functions of the hot path (tensors, ops,
 // runs) speak Node-API itself; the others use node-addon-api's classes.
 using HotEntry = napi_value (*)(napi_env, EnvState&, napi_callback_info);
 template <HotEntry function>
 napi_value Guarded(napi_env env, napi_callback_info info) {
+  EnvState& state = EnvState::Of(env, info);
   try {
-    return function(env, EnvState::From(env), info);
+    return function(env, state, info);
   } catch (...) {
-    ThrowInJs(env, std::current_exception());
+    ThrowInJs(env, state, std::current_exception());
     return nullptr;
   }
 }
@@ -160,10 +165,11 @@ napi_value Guarded(napi_env env, napi_callback_info info) {
 using Entry = Napi::Value (*)(EnvState&, const Napi::CallbackInfo&);
 template <Entry function>
 napi_value Guarded(napi_env env, napi_callback_info info) {
+  EnvState& state = EnvState::Of(env, info);
   try {
-    return function(EnvState::From(env), Napi::CallbackInfo(env, info));
+    return function(state, Napi::CallbackInfo(env, info));
   } catch (...) {
-    ThrowInJs(env, std::current_exception());
+    ThrowInJs(env, state, std::current_exception());
     return nullptr;
   }
 }

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "canonical_graph.h"
+#include "engine_build.h"
 #include "graph_def.h"
 #include "model_arguments.h"
 #include "tensorflow/core/platform/env.h"
@@ -63,11 +64,13 @@ Napi::Value DescribeGraphDef(EnvState& state, const Napi::CallbackInfo& info) {
 
 // Arguments: serialized GraphDef, ConfigProto in JSON. Resolves to a program.
 Napi::Value CreateGraphDefProgram(EnvState& state, const Napi::CallbackInfo& info) {
-  state.runtime();
+  Runtime& runtime = state.runtime();
   tf::ConfigProto config;
   ParseJson(info[1].As<Napi::String>(), &config, "the session configuration");
-  auto job = NewMakeJob<Program>(state.programs, [bytes = BytesOf(info[0]), config] {
-    return Program::FromGraph(ParseGraph(bytes.data, bytes.size), config);
+  auto job = NewMakeJob<Program>(state.programs, [&runtime, bytes = BytesOf(info[0]), config] {
+    tf::GraphDef graph = ParseGraph(bytes.data, bytes.size);
+    if (!runtime.is_default()) PlaceOn(runtime.device_name(), &graph);
+    return Program::FromGraph(std::move(graph), config);
   });
   job->Keep(info.Env(), info[0]);
   return RunJob(info, state, true, std::move(job));

@@ -94,11 +94,14 @@ inline napi_value Undefined(napi_env env) {
   return value;
 }
 
-// Adds a function to the addon's exports.
+// Adds a function to the addon's exports, or to an object with the same functions for another device. It gets
+// as its data what the object wraps: the EnvState.
 template <napi_callback function>
 void Export(napi_env env, napi_value exports, const char* name) {
+  void* state = nullptr;
+  Check(env, napi_unwrap(env, exports, &state));
   napi_value value;
-  Check(env, napi_create_function(env, name, NAPI_AUTO_LENGTH, function, nullptr, &value));
+  Check(env, napi_create_function(env, name, NAPI_AUTO_LENGTH, function, state, &value));
   Check(env, napi_set_named_property(env, exports, name, value));
 }
 

@@ -4,6 +4,7 @@
 #include "absl/strings/str_join.h"
 #include "boundary.h"
 #include "cpu_graph.h"
+#include "engine_build.h"
 #include "error.h"
 #include "frozen_graph.h"
 #include "graph_checks.h"
@@ -53,7 +54,7 @@ std::shared_ptr<Program> Program::FromGraph(tf::GraphDef graph, const tf::Config
   return program;
 }
 
-std::shared_ptr<Program> Program::FromSavedModel(const std::string& directory,
+std::shared_ptr<Program> Program::FromSavedModel(Runtime& runtime, const std::string& directory,
                                                  const std::vector<std::string>& tags,
                                                  const tf::ConfigProto& config) {
   std::shared_ptr<Program> program(new Program());
@@ -65,7 +66,8 @@ std::shared_ptr<Program> Program::FromSavedModel(const std::string& directory,
   ThrowIfError(tf::ReadMetaGraphDefFromSavedModel(directory, tag_set, &meta_graph), context);
   CheckAttributes(meta_graph.graph_def());
   RequireVariables(directory, meta_graph.graph_def());
-  if (Runtime::Get().gpu() == nullptr) PrepareForCpu(meta_graph.mutable_graph_def());
+  if (runtime.gpu() == nullptr) PrepareForCpu(meta_graph.mutable_graph_def());
+  if (!runtime.is_default()) PlaceOn(runtime.device_name(), meta_graph.mutable_graph_def());
   program->RememberNodes(meta_graph.graph_def());
   // Readers of the variables are added to the graph when it is frozen.
   tf::SessionOptions options = MakeSessionOptions(config);

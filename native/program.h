@@ -22,7 +22,7 @@ class Program {
   static std::shared_ptr<Program> FromGraph(tensorflow::GraphDef graph,
                                             const tensorflow::ConfigProto& config);
   // The SavedModel in `directory` with exactly these tags; its variables, tables and assets are restored.
-  static std::shared_ptr<Program> FromSavedModel(const std::string& directory,
+  static std::shared_ptr<Program> FromSavedModel(Runtime& runtime, const std::string& directory,
                                                  const std::vector<std::string>& tags,
                                                  const tensorflow::ConfigProto& config);
   // A session that keeps `graph` as it is, and in which these nodes have run.

@@ -1,6 +1,7 @@
 #include "program_functions.h"
 
 #include "absl/strings/str_cat.h"
+#include "engine_build.h"
 #include "model_arguments.h"
 #include "napi_helpers.h"
 #include "tensorflow/cc/saved_model/reader.h"
@@ -22,16 +23,17 @@ tf::ConfigProto ParseConfig(const std::string& json) {
 // weights: names, dtypes, shapes (arrays of numbers), values (a typed array, or an array of Uint8Arrays for
 // strings).
 Napi::Value CreateProgram(EnvState& state, const Napi::CallbackInfo& info) {
-  state.runtime();
+  Runtime& runtime = state.runtime();
   const tf::ConfigProto config = ParseConfig(info[2].As<Napi::String>());
   const auto weights = ToWeights(info, 3);
-  auto job =
-      NewMakeJob<Program>(state.programs, [json = info[1].As<Napi::String>().Utf8Value(), config, weights] {
-        tf::GraphDef graph;
-        ParseJson(json, &graph, "the model's graph");
-        SetWeights(*weights, &graph);
-        return Program::FromGraph(std::move(graph), config);
-      });
+  auto job = NewMakeJob<Program>(state.programs,
+                                 [&runtime, json = info[1].As<Napi::String>().Utf8Value(), config, weights] {
+                                   tf::GraphDef graph;
+                                   ParseJson(json, &graph, "the model's graph");
+                                   SetWeights(*weights, &graph);
+                                   if (!runtime.is_default()) PlaceOn(runtime.device_name(), &graph);
+                                   return Program::FromGraph(std::move(graph), config);
+                                 });
   const bool async = info[0].As<Napi::Boolean>();
   if (async) job->Keep(info.Env(), info[6]);
   return RunJob(info, state, async, std::move(job));
@@ -39,12 +41,13 @@ Napi::Value CreateProgram(EnvState& state, const Napi::CallbackInfo& info) {
 
 // Arguments: async, directory, array of tags, ConfigProto in JSON.
 Napi::Value LoadSavedModelProgram(EnvState& state, const Napi::CallbackInfo& info) {
-  state.runtime();
-  auto job = NewMakeJob<Program>(state.programs, [directory = info[1].As<Napi::String>().Utf8Value(),
-                                                  tags = ToStrings(info[2].As<Napi::Array>()),
-                                                  config = ParseConfig(info[3].As<Napi::String>())] {
-    return Program::FromSavedModel(directory, tags, config);
-  });
+  Runtime& runtime = state.runtime();
+  auto job =
+      NewMakeJob<Program>(state.programs, [&runtime, directory = info[1].As<Napi::String>().Utf8Value(),
+                                           tags = ToStrings(info[2].As<Napi::Array>()),
+                                           config = ParseConfig(info[3].As<Napi::String>())] {
+        return Program::FromSavedModel(runtime, directory, tags, config);
+      });
   return RunJob(info, state, info[0].As<Napi::Boolean>(), std::move(job));
 }
 

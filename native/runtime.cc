@@ -12,6 +12,7 @@
 #include "tensorflow/c/eager/c_api.h"
 #include "tensorflow/c/eager/tfe_context_internal.h"
 #include "tensorflow/core/common_runtime/device/device_event_mgr.h"
+#include "tensorflow/core/common_runtime/gpu/gpu_id_manager.h"
 #include "tensorflow/core/common_runtime/gpu/gpu_process_state.h"
 #include "tensorflow/core/framework/allocator.h"
 #include "tensorflow/core/framework/device_base.h"
@@ -27,8 +28,6 @@ namespace tf = tensorflow;
 namespace {
 
 std::mutex runtime_mutex;
-// Never deleted: TensorFlow's threads may outlive main().
-Runtime* runtime = nullptr;
 
 absl::Status FromTF(TF_Status* status) {
   return absl::Status(static_cast<absl::StatusCode>(TF_GetCode(status)), TF_Message(status));
@@ -58,80 +57,137 @@ const tf::Tensor& TensorOf(tf::TensorHandle* handle) {
   return *tensor;
 }
 
-Runtime& Runtime::Start(const std::string& config_json, bool allow_tf32, const MemoryLimits& limits) {
+struct Runtime::Process {
+  Process(const std::string& config_json, bool allow_tf32, const MemoryLimits& limits);
+
+  const std::string config_json;
+  const bool allow_tf32;
+  const MemoryLimits limits;
+  tf::ConfigProto config;
+  tf::EagerContext* eager_context = nullptr;
+  std::vector<std::unique_ptr<GpuStream>> streams;  // one for each GPU device
+  std::vector<std::unique_ptr<Runtime>> runtimes;
+  std::unique_ptr<tf::thread::ThreadPool> async_threads;
+
+  // Never deleted: TensorFlow's threads may outlive main(). Guarded by runtime_mutex until it is made.
+  static Process* started;
+};
+
+Runtime::Process* Runtime::Process::started = nullptr;
+
+Runtime& Runtime::Start(const std::string& config_json, bool allow_tf32, const MemoryLimits& limits,
+                        size_t index) {
   std::lock_guard<std::mutex> lock(runtime_mutex);
-  if (runtime == nullptr) {
-    runtime = new Runtime(config_json, allow_tf32, limits);
-  } else if (runtime->config_json_ != config_json || runtime->allow_tf32_ != allow_tf32 ||
-             runtime->limits_ != limits) {
+  Process*& process = Process::started;
+  if (process == nullptr) {
+    process = new Process(config_json, allow_tf32, limits);
+  } else if (process->config_json != config_json || process->allow_tf32 != allow_tf32 ||
+             process->limits != limits) {
     throw Error("TFTRT_ALREADY_CONFIGURED",
                 absl::StrCat("TensorFlow's devices were already made with the configuration ",
-                             runtime->config_json_, "; they cannot be made again with ", config_json,
+                             process->config_json, "; they cannot be made again with ", config_json,
                              ". Configure before the first use of the backend, in all threads alike."));
   }
-  return *runtime;
+  if (index >= process->runtimes.size()) {
+    throw Error(
+        "TFTRT_GPU_UNAVAILABLE",
+        absl::StrCat("TensorFlow has made ", process->runtimes.size(), " devices that compute (",
+                     process->runtimes[0]->device_name(), " is the first); there is no number ", index,
+                     ". TensorFlow's own log says why it left one out: run again with "
+                     "TF_CPP_MIN_LOG_LEVEL=0"));
+  }
+  return *process->runtimes[index];
 }
 
 Runtime& Runtime::Get() {
   std::lock_guard<std::mutex> lock(runtime_mutex);
-  if (runtime == nullptr) throw Error("TFTRT_NOT_STARTED", "the TensorFlow runtime is not started");
-  return *runtime;
+  if (Process::started == nullptr) throw Error("TFTRT_NOT_STARTED", "the TensorFlow runtime is not started");
+  return *Process::started->runtimes[0];
 }
 
-Runtime::Runtime(const std::string& config_json, bool allow_tf32, const MemoryLimits& limits)
-    : config_json_(config_json), allow_tf32_(allow_tf32), limits_(limits) {
+Runtime::Process::Process(const std::string& config_json, bool allow_tf32, const MemoryLimits& limits)
+    : config_json(config_json), allow_tf32(allow_tf32), limits(limits) {
   tsl::enable_tensor_float_32_execution(allow_tf32);
   // RunCallable then returns once the GPU's work is enqueued, and reads are ordered by the stream. Read by
   // DirectSession when a session is made, so it is set before the first one.
   setenv("TF_SYNC_ON_FINISH", "false", /*overwrite=*/0);
-  ParseJson(config_json, &config_, "the configuration");
-  const bool has_arena = LimitMemory(limits, &config_);
+  ParseJson(config_json, &config, "the configuration");
+  const bool has_arena = LimitMemory(limits, &config);
 
   std::unique_ptr<TF_Status, void (*)(TF_Status*)> status(TF_NewStatus(), TF_DeleteStatus);
   std::unique_ptr<TFE_ContextOptions, void (*)(TFE_ContextOptions*)> options(TFE_NewContextOptions(),
                                                                              TFE_DeleteContextOptions);
-  const std::string serialized = config_.SerializeAsString();
+  const std::string serialized = config.SerializeAsString();
   TFE_ContextOptionsSetConfig(options.get(), serialized.data(), serialized.size(), status.get());
   ThrowIfError(FromTF(status.get()), "configuration");
   // An operand that lives elsewhere (an int32 tensor in host memory, say) is copied to where the op wants it.
   TFE_ContextOptionsSetDevicePlacementPolicy(options.get(), TFE_DEVICE_PLACEMENT_SILENT);
   TFE_Context* context = TFE_NewContext(options.get(), status.get());
   ThrowIfError(FromTF(status.get()), "making TensorFlow's devices");
-  eager_context_ = tf::ContextFromInterface(tf::unwrap(context));
+  eager_context = tf::ContextFromInterface(tf::unwrap(context));
 
-  tf::Device* cpu = eager_context_->HostCPU();
-  device_name_ = cpu->name();
-  for (tf::Device* device : eager_context_->local_device_mgr()->ListDevices()) {
-    if (device->device_type() != "GPU") continue;
-    if (gpu_ == nullptr) {
-      gpu_ = device;
-      device_name_ = device->name();
-    } else if (has_arena && arena_ == nullptr) {
-      arena_ = device;
-    }
-    tf::Allocator* pinned =
-        tf::GPUProcessState::singleton()->GetGpuHostAllocator(config_.gpu_options(), device->NumaNode());
-    void* stream = device->tensorflow_accelerator_device_info()->stream->platform_specific_handle().stream;
-    streams_.push_back(std::make_unique<GpuStream>(device, static_cast<CUstream>(stream), pinned));
+  std::vector<tf::Device*> cpus, gpus;
+  for (tf::Device* device : eager_context->local_device_mgr()->ListDevices()) {
+    if (device->device_type() == "CPU") cpus.push_back(device);
+    if (device->device_type() == "GPU") gpus.push_back(device);
   }
-  platform_device_id_ = std::atoi(config_.gpu_options().visible_device_list().c_str());
-  if (gpu_ != nullptr) compute_stream_ = StreamOf(gpu_).handle();
+  const auto by_number = [](const tf::Device* a, const tf::Device* b) {
+    return a->parsed_name().id < b->parsed_name().id;
+  };
+  std::sort(cpus.begin(), cpus.end(), by_number);
+  std::sort(gpus.begin(), gpus.end(), by_number);
+  for (tf::Device* gpu : gpus) {
+    tf::Allocator* pinned =
+        tf::GPUProcessState::singleton()->GetGpuHostAllocator(config.gpu_options(), gpu->NumaNode());
+    void* stream = gpu->tensorflow_accelerator_device_info()->stream->platform_specific_handle().stream;
+    streams.push_back(std::make_unique<GpuStream>(gpu, static_cast<CUstream>(stream), pinned));
+  }
+  const auto add = [this](tf::Device* device, tf::Device* arena) {
+    runtimes.emplace_back(new Runtime(*this, runtimes.size(), device, arena));
+  };
+  // An arena follows its GPU's device: see LimitMemory.
+  const size_t step = has_arena ? 2 : 1;
+  for (size_t i = 0; i + step <= gpus.size(); i += step) add(gpus[i], has_arena ? gpus[i + 1] : nullptr);
+  if (runtimes.empty()) {
+    for (tf::Device* cpu : cpus) add(cpu, nullptr);
+  }
+}
+
+Runtime::Runtime(Process& process, size_t index, tf::Device* device, tf::Device* arena)
+    : process_(process),
+      eager_context_(process.eager_context),
+      index_(index),
+      device_(device),
+      gpu_(device->device_type() == "GPU" ? device : nullptr),
+      arena_(arena),
+      host_(gpu_ != nullptr ? nullptr : process.eager_context->CanonicalDevice(device)) {
+  if (gpu_ != nullptr) {
+    tsl::PlatformDeviceId id;
+    ThrowIfError(tf::GpuIdManager::TfToPlatformDeviceId(tsl::TfDeviceId(gpu_->parsed_name().id), &id),
+                 "finding the GPU of a device");
+    platform_device_id_ = id.value();
+    compute_stream_ = StreamOf(gpu_).handle();
+  }
   if (arena_ != nullptr) arena_stream_ = StreamOf(arena_).handle();
 }
 
+const tf::ConfigProto& Runtime::config() const { return process_.config; }
+
 std::vector<tf::Device*> Runtime::devices() const {
   std::vector<tf::Device*> devices = eager_context_->local_device_mgr()->ListDevices();
-  devices.erase(std::remove(devices.begin(), devices.end(), arena_), devices.end());
+  for (const auto& runtime : process_.runtimes)
+    devices.erase(std::remove(devices.begin(), devices.end(), runtime->arena_), devices.end());
   return devices;
 }
 
 tf::thread::ThreadPool* Runtime::async_threads() {
   std::lock_guard<std::mutex> lock(runtime_mutex);
-  if (!async_threads_) {
+  std::unique_ptr<tf::thread::ThreadPool>& pool = process_.async_threads;
+  if (!pool) {
     const int threads = std::max(4, tsl::port::MaxParallelism());
-    async_threads_ = std::make_unique<tf::thread::ThreadPool>(tf::Env::Default(), "tftrt_async", threads);
+    pool = std::make_unique<tf::thread::ThreadPool>(tf::Env::Default(), "tftrt_async", threads);
   }
-  return async_threads_.get();
+  return pool.get();
 }
 
 bool Runtime::OnDevice(tf::DataType dtype) const {
@@ -170,12 +226,12 @@ tf::Tensor Runtime::AllocateInArena(tf::DataType dtype, const tf::TensorShape& s
 tf::Tensor Runtime::AllocateStaging(tf::DataType dtype, const tf::TensorShape& shape) {
   if (gpu_ == nullptr || dtype == tf::DT_STRING) return AllocateFrom(tf::cpu_allocator(), dtype, shape);
   tf::Allocator* pinned =
-      tf::GPUProcessState::singleton()->GetGpuHostAllocator(config_.gpu_options(), gpu_->NumaNode());
+      tf::GPUProcessState::singleton()->GetGpuHostAllocator(config().gpu_options(), gpu_->NumaNode());
   return AllocateFrom(pinned, dtype, shape);
 }
 
 GpuStream& Runtime::StreamOf(tf::Device* device) {
-  for (const auto& stream : streams_) {
+  for (const auto& stream : process_.streams) {
     if (stream->device() == device) return *stream;
   }
   throw Error("TFTRT_INTERNAL",
@@ -183,7 +239,7 @@ GpuStream& Runtime::StreamOf(tf::Device* device) {
 }
 
 HandlePtr Runtime::Wrap(tf::Tensor tensor, bool on_device) {
-  tf::Device* device = on_device ? gpu_ : nullptr;
+  tf::Device* device = on_device ? gpu_ : host_;
   return HandlePtr(tf::TensorHandle::CreateLocalHandle(std::move(tensor), device, device, eager_context_));
 }
 

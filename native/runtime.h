@@ -1,5 +1,6 @@
-// The one TensorFlow runtime of the process: its eager context, its device and that device's memory. It is
-// shared by all JavaScript environments (worker threads) and lives until the process ends.
+// The TensorFlow runtimes of the process, one for each device that computes: the device, its memory and its
+// streams. They share one eager context. JavaScript environments (worker threads) share the runtimes, which
+// live until the process ends.
 #pragma once
 
 #include <memory>
@@ -25,26 +26,33 @@ using HandlePtr = std::unique_ptr<tensorflow::TensorHandle, HandleUnref>;
 
 class Runtime {
  public:
-  // Starts the runtime with a tensorflow.ConfigProto in JSON. `allow_tf32`: whether GPUs may round the
+  // Starts the runtimes with a tensorflow.ConfigProto in JSON. `allow_tf32`: whether GPUs may round the
   // operands of float32 matrix products and convolutions to TF32. Starting again with the same arguments does
   // nothing; with others it throws TFTRT_ALREADY_CONFIGURED, because TensorFlow's devices are made once per
-  // process.
-  static Runtime& Start(const std::string& config_json, bool allow_tf32, const MemoryLimits& limits);
-  // The started runtime; throws TFTRT_NOT_STARTED before Start.
+  // process. Returns the runtime of device number `index`.
+  static Runtime& Start(const std::string& config_json, bool allow_tf32, const MemoryLimits& limits,
+                        size_t index);
+  // The runtime of the first device; throws TFTRT_NOT_STARTED before Start.
   static Runtime& Get();
 
   tensorflow::EagerContext* eager_context() { return eager_context_; }
-  const tensorflow::ConfigProto& config() const { return config_; }
-  // The first GPU, or null where the CPU computes.
-  tensorflow::Device* gpu() { return gpu_; }
-  const std::string& device_name() const { return device_name_; }
+  const tensorflow::ConfigProto& config() const;
+  // Where this runtime computes.
+  tensorflow::Device* device() const { return device_; }
+  // The same, or null where the CPU computes.
+  tensorflow::Device* gpu() const { return gpu_; }
+  const std::string& device_name() const { return device_->name(); }
+  // Whether TensorFlow takes this device for what is placed nowhere.
+  bool is_default() const { return index_ == 0; }
+  // Where to place an eager op: null leaves it to TensorFlow.
+  const char* eager_placement() const { return is_default() ? nullptr : device_->name().c_str(); }
   // The device that CUDA graphs are captured on, on the same GPU as gpu(); null where nothing is captured.
-  tensorflow::Device* arena() { return arena_; }
+  tensorflow::Device* arena() const { return arena_; }
   int platform_device_id() const { return platform_device_id_; }
   // The streams on which TensorFlow enqueues the devices' work.
   CUstream compute_stream() const { return compute_stream_; }
   CUstream arena_stream() const { return arena_stream_; }
-  // Without the arena, which is nothing to place ops on.
+  // The process's, without the arenas, which are nothing to place ops on.
   std::vector<tensorflow::Device*> devices() const;
   // Threads for asynchronous runs, loads and reads.
   tensorflow::thread::ThreadPool* async_threads();
@@ -57,10 +65,11 @@ class Runtime {
   tensorflow::Tensor AllocateInArena(tensorflow::DataType dtype, const tensorflow::TensorShape& shape);
   // A host tensor that the GPU copies from fast.
   tensorflow::Tensor AllocateStaging(tensorflow::DataType dtype, const tensorflow::TensorShape& shape);
-  // The compute stream of a GPU device of TensorFlow's.
+  // The compute stream of a GPU device of TensorFlow's, of this runtime or another one.
   GpuStream& StreamOf(tensorflow::Device* device);
 
-  // Wraps a tensor: in device memory when `on_device`, else in host memory.
+  // Wraps a tensor: in device memory when `on_device`, else in host memory (that of the CPU device that
+  // computes).
   HandlePtr Wrap(tensorflow::Tensor tensor, bool on_device);
   // The tensor behind a handle, copied to the wanted side first if it lives on the other one.
   tensorflow::Tensor TensorOn(tensorflow::TensorHandle* handle, bool on_device);
@@ -73,21 +82,21 @@ class Runtime {
   void Drain();
 
  private:
-  Runtime(const std::string& config_json, bool allow_tf32, const MemoryLimits& limits);
+  // What the runtimes share.
+  struct Process;
+  Runtime(Process& process, size_t index, tensorflow::Device* device, tensorflow::Device* arena);
 
-  const std::string config_json_;
-  const bool allow_tf32_;
-  const MemoryLimits limits_;
-  tensorflow::ConfigProto config_;
-  tensorflow::EagerContext* eager_context_ = nullptr;
-  tensorflow::Device* gpu_ = nullptr;
-  tensorflow::Device* arena_ = nullptr;
+  Process& process_;
+  tensorflow::EagerContext* const eager_context_;
+  const size_t index_;
+  tensorflow::Device* const device_;
+  tensorflow::Device* const gpu_;
+  tensorflow::Device* const arena_;
+  // Of a second CPU device; TensorFlow has null for the first one.
+  tensorflow::Device* const host_;
   int platform_device_id_ = 0;
   CUstream compute_stream_ = nullptr;
   CUstream arena_stream_ = nullptr;
-  std::string device_name_;
-  std::vector<std::unique_ptr<GpuStream>> streams_;  // one for each GPU device
-  std::unique_ptr<tensorflow::thread::ThreadPool> async_threads_;
 };
 
 // The tensor of a handle that is ready. Throws when TensorFlow poisoned it.

@@ -19,8 +19,9 @@ namespace tf = tensorflow;
 namespace {
 
 // Arguments: ConfigProto in JSON, whether float32 may be TF32, command buffer (Int32Array), error class
-// (constructor of (code, message)), limit of the GPU's memory and the arena's part of it in bytes, 0 for
-// none. Returns TensorFlow's version.
+// (constructor of (code, message)), limit of each GPU's memory and the arena's part of it in bytes, 0 for
+// none, into how many devices to divide a GPU, and the number of the device that computes. Returns
+// TensorFlow's version.
 Napi::Value Start(EnvState& state, const Napi::CallbackInfo& info) {
   if (!info[3].IsFunction())
     throw Error("TFTRT_INVALID_ARGUMENT", "start: the error class must be a constructor");
@@ -28,7 +29,9 @@ Napi::Value Start(EnvState& state, const Napi::CallbackInfo& info) {
   MemoryLimits limits;
   if (info[4].IsNumber()) limits.limit_bytes = info[4].As<Napi::Number>().Int64Value();
   if (info[5].IsNumber()) limits.arena_bytes = info[5].As<Napi::Number>().Int64Value();
-  state.set_runtime(&Runtime::Start(info[0].As<Napi::String>(), info[1].As<Napi::Boolean>(), limits));
+  if (info[6].IsNumber()) limits.virtual_gpus = info[6].As<Napi::Number>();
+  const uint32_t index = info[7].IsNumber() ? info[7].As<Napi::Number>().Uint32Value() : 0;
+  state.set_runtime(&Runtime::Start(info[0].As<Napi::String>(), info[1].As<Napi::Boolean>(), limits, index));
   state.AttachCommands(info[2].As<Napi::Int32Array>());
   return Napi::String::New(info.Env(), TF_Version());
 }

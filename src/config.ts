@@ -12,6 +12,11 @@ export interface Configuration {
    */
   device?: string;
   /**
+   * Several GPUs in one process, instead of `device`: `['gpu:0', 'gpu:1']`. The backends `tftrt:0`, `tftrt:1`… compute on them, in
+   * this order, and `tftrt` on the first one. In TFTRT_DEVICE they are separated by commas. All other options hold for each GPU.
+   */
+  devices?: readonly string[];
+  /**
    * Share of a GPU's memory that TensorFlow's allocator may take, above 0 and at most 1. TensorRT's engines and their scratch
    * come out of it; CUDA's own libraries (about 1 GiB) do not.
    */
@@ -47,8 +52,15 @@ export interface Configuration {
   intraOpParallelismThreads?: number;
 }
 
+/** The options in force, with the devices decided. */
+export interface ResolvedConfiguration extends Configuration {
+  /** As `device` takes them. */
+  readonly devices: readonly string[];
+}
+
 const KNOWN: ReadonlySet<string> = new Set<keyof Configuration>([
   'device',
+  'devices',
   'perProcessGpuMemoryFraction',
   'memoryLimitBytes',
   'graphArenaBytes',
@@ -81,11 +93,8 @@ const WHOLE_NUMBERS = [
 let chosen: Configuration = {};
 let started: NativeRuntime | undefined;
 
-/**
- * Sets options of TensorFlow's devices; call it before the first use of the backend.
- * Throws `TFTRT_ALREADY_CONFIGURED` after it, and `TFTRT_INVALID_ARGUMENT` for an unknown option or a wrong value.
- */
-export function configure(configuration: Configuration): void {
+/** Takes the options of `configure`. */
+export function choose(configuration: Configuration): void {
   if (started !== undefined) {
     throw new TftrtError(
       'TFTRT_ALREADY_CONFIGURED',
@@ -98,13 +107,17 @@ export function configure(configuration: Configuration): void {
       throw invalid(`configure has no option '${key}'`, `one of ${[...KNOWN].join(', ')}`);
     }
   }
-  const { device, precision, perProcessGpuMemoryFraction: fraction } = configuration;
+  const { device, devices, precision, perProcessGpuMemoryFraction: fraction } = configuration;
   for (const name of ['allowBuildAtRuntime', 'allowGrowth'] as const) {
     const value = configuration[name];
     if (value !== undefined && typeof value !== 'boolean')
       throw invalid(`${name} is ${value}`, 'true or false');
   }
   if (device !== undefined) parseDevice(device, 'configure({device})');
+  if (devices !== undefined) {
+    if (device !== undefined) throw invalid('configure has both device and devices', 'one of them');
+    parseDevices(devices, 'configure({devices})');
+  }
   if (precision !== undefined && !PRECISIONS.includes(precision)) {
     throw invalid(`precision is '${precision}'`, PRECISIONS.map((name) => `'${name}'`).join(', '));
   }
@@ -120,26 +133,47 @@ export function configure(configuration: Configuration): void {
       );
     }
   }
-  chosen = { ...chosen, ...configuration };
+  const { device: _device, devices: _devices, ...others } = chosen;
+  const replaced = device !== undefined || devices !== undefined;
+  chosen = { ...(replaced ? others : chosen), ...configuration };
 }
 
-/** The options in force, with the device decided. */
-export function currentConfiguration(): Configuration {
+/** What `configure` or TFTRT_DEVICE say, unchecked; undefined where it is left to the machine. */
+function wantedDevices(): readonly string[] | undefined {
+  if (chosen.devices !== undefined) return chosen.devices;
   const device = chosen.device ?? process.env.TFTRT_DEVICE;
-  if (device) {
-    parseDevice(device, chosen.device === undefined ? 'TFTRT_DEVICE' : 'configure({device})');
-    return { ...chosen, device };
-  }
-  return { ...chosen, device: hasNvidiaGpu() ? 'gpu' : 'cpu' };
+  return device ? device.split(',') : undefined;
+}
+
+/** The options in force, with the devices decided. */
+export function currentConfiguration(): ResolvedConfiguration {
+  const devices = wantedDevices();
+  if (devices === undefined) return { ...chosen, devices: [hasNvidiaGpu() ? 'gpu' : 'cpu'] };
+  const isOption = chosen.device !== undefined || chosen.devices !== undefined;
+  if (devices.length > 1) parseDevices(devices, isOption ? 'configure({devices})' : 'TFTRT_DEVICE');
+  else parseDevice(devices[0]!, isOption ? 'configure({device})' : 'TFTRT_DEVICE');
+  return { ...chosen, devices };
+}
+
+/**
+ * For tests on a machine with one GPU or none: into how many devices a GPU is divided that are used as if each was one. On the
+ * CPU, so many CPU devices are made: that runs all that concerns several backends, but nothing of memory and streams.
+ */
+export function virtualDevices(): number {
+  return Number(process.env.TFTRT_TEST_VIRTUAL_GPUS) || 1;
+}
+
+/** How many devices there are to compute on. */
+export function numberOfDevices(): number {
+  return (wantedDevices()?.length ?? 1) * virtualDevices();
 }
 
 /** Called once the devices are made: from here on `configure` is an error. Checks that a wanted GPU is in use. */
 export function freezeConfiguration(runtime: NativeRuntime): void {
-  const { device } = currentConfiguration();
-  if (device !== 'cpu' && !runtime.onGpu) {
+  if (runtime.device !== 'cpu' && !runtime.onGpu) {
     throw new TftrtError(
       'TFTRT_GPU_UNAVAILABLE',
-      `The device '${device}' cannot be used: the CUDA libraries are loaded, but TensorFlow made no GPU device. ` +
+      `The device '${runtime.device}' cannot be used: the CUDA libraries are loaded, but TensorFlow made no GPU device. ` +
         `Its own log says why: run again with TF_CPP_MIN_LOG_LEVEL=0. ${HOW_TO_USE_THE_CPU}`,
     );
   }
@@ -147,17 +181,18 @@ export function freezeConfiguration(runtime: NativeRuntime): void {
 }
 
 /** The tensorflow.ConfigProto that makes the devices, as JSON. */
-export function toConfigProto(configuration: Configuration): Record<string, unknown> {
-  const gpu = parseDevice(configuration.device ?? 'cpu', 'device');
+export function toConfigProto(configuration: ResolvedConfiguration): Record<string, unknown> {
+  const gpus = configuration.devices.map((device) => parseDevice(device, 'device'));
+  const virtual = virtualDevices();
   const threads = configuration.intraOpParallelismThreads;
   return {
     allowSoftPlacement: true,
     ...(threads === undefined ? {} : { intraOpParallelismThreads: threads }),
-    ...(gpu === null
-      ? { deviceCount: { GPU: 0 } }
+    ...(gpus[0] === null
+      ? { deviceCount: { GPU: 0, ...(virtual === 1 ? {} : { CPU: virtual }) } }
       : {
           gpuOptions: {
-            visibleDeviceList: String(gpu),
+            visibleDeviceList: gpus.join(),
             allowGrowth: configuration.allowGrowth ?? true,
             ...(configuration.perProcessGpuMemoryFraction === undefined
               ? {}
@@ -173,6 +208,15 @@ function parseDevice(device: string, where: string): number | null {
   const match = /^gpu(?::(\d+))?$/.exec(device);
   if (match === null) throw invalid(`${where} is '${device}'`, "'cpu', 'gpu' or 'gpu:N'");
   return Number(match[1] ?? 0);
+}
+
+function parseDevices(devices: readonly string[], where: string): void {
+  if (!Array.isArray(devices) || devices.length === 0) {
+    throw invalid(`${where} is ${JSON.stringify(devices)}`, "a list such as ['gpu:0', 'gpu:1']");
+  }
+  const gpus = devices.map((device) => parseDevice(device, where));
+  if (gpus.includes(null)) throw invalid(`${where} has 'cpu' in it`, 'only GPUs');
+  if (new Set(gpus).size < gpus.length) throw invalid(`${where} is ${devices}`, 'each GPU once');
 }
 
 function invalid(what: string, expected: string): TftrtError {

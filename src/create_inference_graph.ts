@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { type DataType, type NamedTensorMap, Tensor, type TensorInfo, util } from '@tensorflow/tfjs-core';
-import { tftrtBackend } from './backend/active';
+import { activeDevice, tftrtBackend } from './backend/active';
 import type { TftrtBackend } from './backend/backend';
 import { toTFDataType } from './dtypes';
 import { TftrtError } from './errors';
@@ -79,7 +79,7 @@ export async function createInferenceGraph(
 ): Promise<Uint8Array> {
   requireGraphDef('createInferenceGraph', graphDef);
   requireNames('createInferenceGraph', 'outputs', outputs, 1);
-  const runtime = nativeRuntime();
+  const runtime = nativeRuntime(activeDevice());
   const resolved = resolve(options ?? {}, runtime);
   const endpoints = await readEndpoints(runtime, '(of createInferenceGraph)', graphDef, [], outputs);
   if (endpoints.engines > 0) throw invalid('the graph has TensorRT engines already', 'one without');
@@ -159,7 +159,7 @@ async function convert(
     {
       precision,
       ...options,
-      device: deviceOption(runtime.configuration),
+      device: deviceOption(runtime),
       graphFile: 'source.pb',
       feeds: inputs.map(({ node }) => node),
       fetches,

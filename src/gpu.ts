@@ -1,5 +1,5 @@
 import { engine, type Rank, type ShapeMap, type Tensor, util } from '@tensorflow/tfjs-core';
-import { tftrtBackend } from './backend/active';
+import { activeDevice, tftrtBackend } from './backend/active';
 import { requireGpu } from './backend/gpu_data';
 import { toTFDataType } from './dtypes';
 import { TftrtError } from './errors';
@@ -42,7 +42,7 @@ const DTYPES: readonly string[] = ['float32', 'int32', 'bool', 'complex64'];
  * Throws TFTRT_GPU_UNAVAILABLE on the CPU.
  */
 export function computeStream(device?: string): bigint {
-  const runtime = nativeRuntime();
+  const runtime = nativeRuntime(activeDevice());
   if (device !== undefined && typeof device !== 'string') {
     throw invalid(`computeStream's device is ${device}`, 'a name that devices() gives');
   }

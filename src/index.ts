@@ -6,11 +6,12 @@ import { buildAtRuntime } from './tensorrt/auto_build';
 
 export type { GpuTensorData } from './backend/gpu_data';
 export { build } from './build';
-export { type Configuration, configure } from './config';
+export type { Configuration } from './config';
+export { configure } from './configure';
 export { createInferenceGraph, type InferenceGraphOptions } from './create_inference_graph';
 export { TftrtError } from './errors';
 export { computeStream, type DeviceMemory, type DeviceMemoryOptions, tensorFromDevice } from './gpu';
-export { type DeviceInfo, devices, type Stats, stats, type Transfers } from './info';
+export { type BackendStats, type DeviceInfo, devices, type Stats, stats, type Transfers } from './info';
 export { type FrozenGraph, type FrozenGraphOptions, loadFrozenGraph } from './models/frozen_graph';
 export { loadSavedModel, type SavedModel, type SavedModelOptions } from './models/saved_model';
 export { clearEngineCache, engineCacheDir } from './tensorrt/engine_cache';

@@ -1,9 +1,11 @@
 import {
-  type Configuration,
   currentConfiguration,
   DEFAULT_ARENA_BYTES,
   freezeConfiguration,
+  numberOfDevices,
+  type ResolvedConfiguration,
   toConfigProto,
+  virtualDevices,
 } from './config';
 import { DT } from './dtypes';
 import { TftrtError } from './errors';
@@ -27,7 +29,11 @@ export interface NativeAddon {
     errorClass: unknown,
     memoryLimitBytes: number,
     graphArenaBytes: number,
+    virtualGpus?: number,
+    device?: number,
   ): string;
+  /** The same functions for another device, which `start` names: with handles and ids of its own. */
+  forAnotherDevice(): NativeAddon;
   attachCommands(commands: Int32Array): void;
   devices(): DeviceInfo[];
   deviceName(): string;
@@ -245,7 +251,9 @@ export interface NativeStats {
   readonly graphArenaBytesInUse?: number;
 }
 
-/** The loaded addon, started with the process's configuration, and the buffer through which it is called. */
+/**
+ * The loaded addon for one device, started with the process's configuration, and the buffer through which it is called.
+ */
 export class NativeRuntime {
   /** Handles and shapes travel through it; see `NativeAddon`. Replaced when it grows: do not keep it. */
   commands = new Int32Array(4096);
@@ -254,7 +262,9 @@ export class NativeRuntime {
   readonly tensorFlowVersion: string;
   /** ConfigProto of the devices; programs' sessions start from it. */
   readonly configProto: Readonly<Record<string, unknown>>;
-  /** Where computations run, in TensorFlow's terms. */
+  /** Where computations run, as `configure` takes it. */
+  readonly device: string;
+  /** The same in TensorFlow's terms. */
   readonly deviceName: string;
   readonly onGpu: boolean;
   /** The device of CUDA graphs; empty where there are none. */
@@ -262,8 +272,12 @@ export class NativeRuntime {
 
   constructor(
     readonly addon: NativeAddon,
-    readonly configuration: Configuration,
+    readonly configuration: ResolvedConfiguration,
+    /** The device's number among those that are configured. */
+    readonly number = 0,
   ) {
+    const virtual = virtualDevices();
+    this.device = configuration.devices[Math.floor(number / virtual)]!;
     this.configProto = toConfigProto(configuration);
     this.tensorFlowVersion = addon.start(
       JSON.stringify(this.configProto),
@@ -272,6 +286,8 @@ export class NativeRuntime {
       TftrtError,
       configuration.memoryLimitBytes ?? 0,
       configuration.graphArenaBytes ?? DEFAULT_ARENA_BYTES,
+      virtual,
+      number,
     );
     this.deviceName = addon.deviceName();
     this.onGpu = addon.onDevice(DT.FLOAT);
@@ -287,27 +303,48 @@ export class NativeRuntime {
   }
 }
 
-let runtime: NativeRuntime | undefined;
+/** By the device's number. */
+const runtimes: NativeRuntime[] = [];
 
 /**
- * The runtime of this thread, loaded and started by the first call. Throws one TftrtError that says what is missing; a
- * later call tries again.
+ * The runtime of this thread for a device, by default the first, loaded and started by the first call. Throws one TftrtError
+ * that says what is missing; a later call tries again.
  */
-export function nativeRuntime(): NativeRuntime {
-  if (runtime === undefined) {
+export function nativeRuntime(device = 0): NativeRuntime {
+  return runtimes[device] ?? start(device);
+}
+
+/** This thread's runtimes so far. */
+export function startedRuntimes(): NativeRuntime[] {
+  return runtimes.filter(Boolean);
+}
+
+function start(device: number): NativeRuntime {
+  if (runtimes[0] === undefined) {
     const loader = loadAddonFile('tftrt_loader') as LibraryLoader;
     const configuration = currentConfiguration();
-    if (configuration.device !== 'cpu') loadCuda(loader);
+    if (configuration.devices[0] !== 'cpu') loadCuda(loader);
     loadTensorFlow(loader);
     const addon = loadAddonFile('tftrt') as NativeAddon;
     const started = new NativeRuntime(addon, configuration);
     // Not in the middle of serving: loading it takes a while.
     if (configuration.allowBuildAtRuntime && started.onGpu) loadTensorRt(loader);
     freezeConfiguration(started);
-    process.once('exit', () => addon.finish());
-    runtime = started;
+    process.once('exit', () => {
+      for (const runtime of startedRuntimes()) runtime.addon.finish();
+    });
+    runtimes[0] = started;
   }
-  return runtime;
+  const [first] = runtimes as [NativeRuntime];
+  if (device === 0) return first;
+  if (device >= numberOfDevices()) {
+    throw new TftrtError(
+      'TFTRT_INVALID_ARGUMENT',
+      `There is no device for the backend 'tftrt:${device}': configured are ${first.configuration.devices.join(', ')}. Call configure({devices}) with as many GPUs as there are to be backends.`,
+    );
+  }
+  runtimes[device] = new NativeRuntime(first.addon.forAnotherDevice(), first.configuration, device);
+  return runtimes[device];
 }
 
 /**

@@ -41,7 +41,7 @@ export class TftrtBackend extends KernelBackend {
   // --- tfjs's storage interface -----------------------------------------------------------------------------------
 
   override write(values: BackendValues, shape: number[], dtype: DataType): DataId {
-    const data = new TensorData(shape, dtype);
+    const data = new TensorData(this, shape, dtype);
     data.values = values;
     this.count(data, 1);
     return data;
@@ -54,7 +54,7 @@ export class TftrtBackend extends KernelBackend {
     dtype: DataType,
     refCount: number,
   ): void {
-    const data = new TensorData(shape, dtype);
+    const data = new TensorData(this, shape, dtype);
     data.values = values;
     data.refCount = refCount;
     this.adopted.set(dataId, data);
@@ -74,7 +74,7 @@ export class TftrtBackend extends KernelBackend {
     if (data === undefined) return true;
     data.refCount--;
     if (!force && data.refCount > 0) return false;
-    data.live = false;
+    data.owner = null;
     if (data.handle !== 0 && !this.gone) this.runtime.addon.releaseTensor(data.handle);
     if (data.view !== 0 && !this.gone) this.runtime.addon.releaseTensor(data.view);
     data.handle = 0;
@@ -172,7 +172,7 @@ export class TftrtBackend extends KernelBackend {
 
   /** The data behind a DataId; values that live in another backend are moved here first, as tfjs does it. */
   data(dataId: DataId): TensorData {
-    if (dataId instanceof TensorData && dataId.live) return dataId;
+    if (dataId instanceof TensorData && dataId.owner === this) return dataId;
     const adopted = this.adopted.get(dataId);
     if (adopted !== undefined) return adopted;
     // Not known to tfjs: it was disposed of, and nobody has its values.
@@ -186,7 +186,7 @@ export class TftrtBackend extends KernelBackend {
   /** The handle of a tensor in TensorFlow's memory; uploads the values on first use. */
   handle(info: TensorInfo): Handle {
     const { dataId, shape } = info;
-    const data = dataId instanceof TensorData && dataId.live ? dataId : this.data(dataId);
+    const data = dataId instanceof TensorData && dataId.owner === this ? dataId : this.data(dataId);
     const handle = data.handle !== 0 ? data.handle : this.upload(data);
     return util.arraysEqual(shape, data.shape) ? handle : this.view(data, shape);
   }
@@ -201,7 +201,7 @@ export class TftrtBackend extends KernelBackend {
     const dtype = toTFDataType(data.dtype);
     const handle = await addon.createTensorAsync(dtype, data.shape.length, this.uploadable(data));
     // Meanwhile it may have been disposed of, or uploaded by somebody else.
-    if (!data.live || data.handle !== 0) {
+    if (data.owner !== this || data.handle !== 0) {
       addon.releaseTensor(handle);
       return;
     }
@@ -224,7 +224,11 @@ export class TftrtBackend extends KernelBackend {
 
   /** Host values of a tensor without a copy: not to be changed. */
   hostValues(info: TensorInfo): BackendValues {
-    const data = this.data(info.dataId);
+    const { dataId } = info;
+    // A model's weights stay with the device that has them, though those of other devices read them.
+    const elsewhere = dataId instanceof TensorData && dataId.owner !== null && dataId.owner !== this;
+    if (elsewhere) return dataId.owner!.hostValues(info);
+    const data = this.data(dataId);
     return data.values ?? this.readSync(info.dataId);
   }
 
@@ -238,7 +242,7 @@ export class TftrtBackend extends KernelBackend {
 
   /** A tensor that owns a native handle. */
   adopt(handle: Handle, shape: number[], dtype: DataType): TensorInfo {
-    const data = new TensorData(shape, dtype);
+    const data = new TensorData(this, shape, dtype);
     data.handle = handle;
     this.count(data, 1);
     return { dataId: data, shape, dtype };
@@ -304,10 +308,11 @@ export class TftrtBackend extends KernelBackend {
     this.incRef(dataId);
   }
 
-  /** Ends a `hold`. Where that was the last owner, tfjs forgets the data too. */
+  /** Ends a `hold`, wherever the data are by now. Where that was the last owner, tfjs forgets the data too. */
   letGo({ dataId }: TensorInfo): void {
-    if (this.disposeData(dataId) && engine().state.tensorInfo.has(dataId))
-      engine().removeDataId(dataId, this);
+    const known = engine().state.tensorInfo.get(dataId);
+    const holder = known?.backend ?? this;
+    if (holder.disposeData(dataId) && known !== undefined) engine().removeDataId(dataId, holder);
   }
 
   /** A tfjs tensor of data that somebody else owns too. */
@@ -369,7 +374,7 @@ export class TftrtBackend extends KernelBackend {
   }
 
   private find(dataId: DataId): TensorData | undefined {
-    if (dataId instanceof TensorData && dataId.live) return dataId;
+    if (dataId instanceof TensorData && dataId.owner === this) return dataId;
     return this.adopted.get(dataId);
   }
 

@@ -1,18 +1,25 @@
 import {
+  findBackend,
+  findBackendFactory,
   getKernelsForBackend,
   type KernelBackend,
   registerBackend,
   registerKernel,
 } from '@tensorflow/tfjs-core';
+import { numberOfDevices } from '../config';
 import { nativeRuntime } from '../native';
 import { TftrtBackend } from './backend';
 import { kernelRows } from './kernels';
 import { foreignKernel } from './kernels/fallback';
 import { toKernelConfig } from './kernels/run_row';
 import { BACKEND_NAME } from './kernels/table';
+import { nameDevice, numberedName } from './names';
 
 /** Above cpu (1) and webgl (2); the same as that of tfjs-node's backend. */
 const PRIORITY = 3;
+
+/** tfjs takes none of the numbered backends by itself: below cpu. */
+const NUMBERED_PRIORITY = 0;
 
 /** Registers the backend and its kernels with tfjs, once per process and copy of tfjs-core. */
 export function registerTftrt(): void {
@@ -20,17 +27,43 @@ export function registerTftrt(): void {
   for (const row of kernelRows) {
     if (!known.has(row.kernel)) registerKernel(toKernelConfig(row));
   }
-  registerBackend(BACKEND_NAME, createBackend, PRIORITY);
+  registerBackend(BACKEND_NAME, () => createBackend(0, BACKEND_NAME), PRIORITY);
+  registerDevices();
+}
+
+/** Registers a backend for each device that is configured: `tftrt:0`, which is `tftrt` itself, `tftrt:1`… */
+export function registerDevices(): void {
+  for (let device = 0; device < numberOfDevices(); device++) {
+    const name = numberedName(device);
+    if (findBackendFactory(name)) continue;
+    nameDevice(name, device);
+    const known = registeredKernels(name);
+    for (const kernel of getKernelsForBackend(BACKEND_NAME)) {
+      if (!known.has(kernel.kernelName)) registerKernel({ ...kernel, backendName: name });
+    }
+    registerBackend(
+      name,
+      () => (device === 0 ? sameBackend(name) : createBackend(device, name)),
+      NUMBERED_PRIORITY,
+    );
+  }
+}
+
+/** The backend `tftrt` under another name. */
+function sameBackend(name: string): KernelBackend {
+  const backend = findBackend(BACKEND_NAME);
+  registerForeignKernels(name);
+  return backend;
 }
 
 /**
  * tfjs turns an exception of this factory into a warning, and goes on with another backend. So where TensorFlow cannot be
  * loaded, a backend is returned whose every use throws the reason.
  */
-function createBackend(): KernelBackend {
+function createBackend(device: number, name: string): KernelBackend {
   try {
-    const backend = new TftrtBackend(nativeRuntime());
-    registerForeignKernels();
+    const backend = new TftrtBackend(nativeRuntime(device));
+    registerForeignKernels(name);
     return backend;
   } catch (error) {
     return unavailableBackend(error as Error);
@@ -38,10 +71,10 @@ function createBackend(): KernelBackend {
 }
 
 /** What tfjs-backend-cpu can compute and this backend cannot, it computes in this one's stead, with a warning. */
-function registerForeignKernels(): void {
-  const known = registeredKernels(BACKEND_NAME);
+function registerForeignKernels(name: string): void {
+  const known = registeredKernels(name);
   for (const kernel of registeredKernels('cpu')) {
-    if (!known.has(kernel)) registerKernel(foreignKernel(kernel));
+    if (!known.has(kernel)) registerKernel({ ...foreignKernel(kernel), backendName: name });
   }
 }
 

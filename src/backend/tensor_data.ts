@@ -1,5 +1,6 @@
 import type { BackendValues, DataType } from '@tensorflow/tfjs-core';
 import type { Handle } from '../native';
+import type { TftrtBackend } from './backend';
 
 /**
  * The values of a tensor, in one of two states: on the host (`values`, not uploaded yet) or in TensorFlow's memory
@@ -16,10 +17,10 @@ export class TensorData {
   viewShape: number[] = [];
   /** Whether its host values went into a CUDA graph once: whoever is fed again gets a place on the device. */
   fed = false;
-  /** False once it was disposed of or moved to another backend. */
-  live = true;
 
   constructor(
+    /** The backend whose data it is; null once it was disposed of or moved to another backend. */
+    public owner: TftrtBackend | null,
     readonly shape: number[],
     readonly dtype: DataType,
   ) {}

@@ -1,3 +1,4 @@
+import { activeDevice } from '../backend/active';
 import { TftrtError } from '../errors';
 import { nativeRuntime, requireTensorRt } from '../native';
 import { Program } from '../program/program';
@@ -52,7 +53,7 @@ export async function loadFrozenGraph(
   requireGraphDef('loadFrozenGraph', graphDef);
   requireNames('loadFrozenGraph', 'outputs', outputs, 1);
   requireNames('loadFrozenGraph', 'inputs', inputs, 0);
-  const runtime = nativeRuntime();
+  const runtime = nativeRuntime(activeDevice());
   const endpoints = await readEndpoints(runtime, label, graphDef, inputs, outputs);
   if (endpoints.engines > 0) {
     if (!runtime.onGpu) {

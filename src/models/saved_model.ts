@@ -1,4 +1,5 @@
 import fs from 'node:fs';
+import { activeDevice } from '../backend/active';
 import { TftrtError } from '../errors';
 import { nativeRuntime } from '../native';
 import { Program } from '../program/program';
@@ -24,7 +25,7 @@ export async function loadSavedModel(
 ): Promise<SavedModel> {
   const { tags = ['serve'], signature = 'serving_default' } = options ?? {};
   checkArguments(directory, tags, signature);
-  const runtime = nativeRuntime();
+  const runtime = nativeRuntime(activeDevice());
   if (!fs.existsSync(directory)) {
     throw new TftrtError(
       'TFTRT_NOT_FOUND',

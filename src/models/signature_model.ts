@@ -88,7 +88,7 @@ export abstract class SignatureModel implements InferenceModel {
     if (this.disposed) throw disposedModel(this.label);
     return {
       label: this.label,
-      backend: tftrtBackend(),
+      backend: tftrtBackend(this.program.runtime.number),
       program: this.program,
       bind: (inputs, outputs) => {
         const names =
@@ -109,7 +109,7 @@ export abstract class SignatureModel implements InferenceModel {
   private run(inputs: Inputs, outputs: string[]): Tensor[] {
     const tensors = this.bind(inputs);
     const request = planRequest(this.feeds(), outputs);
-    const backend = tftrtBackend();
+    const backend = tftrtBackend(this.program.runtime.number);
     return toTensors(backend, request, tensors, this.program.run(backend, request, tensors));
   }
 
@@ -118,7 +118,7 @@ export abstract class SignatureModel implements InferenceModel {
     const held = this.bind(inputs).map((input) => engine().keep(input.clone()));
     const request = planRequest(this.feeds(), outputs);
     try {
-      const backend = tftrtBackend();
+      const backend = tftrtBackend(this.program.runtime.number);
       return toTensors(backend, request, held, await this.program.runAsync(backend, request, held));
     } finally {
       for (const input of held) input.dispose();

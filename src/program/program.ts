@@ -38,7 +38,7 @@ export class Program {
   private disposed = false;
 
   private constructor(
-    private readonly runtime: NativeRuntime,
+    readonly runtime: NativeRuntime,
     private readonly handle: Handle,
     /** Says in errors which model it is. */
     readonly label: string,
@@ -206,7 +206,7 @@ export class Program {
     } catch (error) {
       throw this.named(error);
     } finally {
-      for (const input of inputs) backend.disposeData(input.dataId);
+      for (const input of inputs) backend.letGo(input);
     }
     const described = await outputs.catch((error) => {
       throw this.named(error);

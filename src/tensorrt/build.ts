@@ -217,7 +217,7 @@ class Build {
     const calibrates = options.precision === 'INT8' && options.useCalibration;
     const request: BuildRequest = {
       precision: options.precision,
-      device: deviceOption(backend.runtime.configuration),
+      device: deviceOption(backend.runtime),
       graphFile: 'source.pb',
       ...endpoints,
       samples: await store('sample', profile.samples),

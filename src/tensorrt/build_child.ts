@@ -4,7 +4,7 @@
 
 import fs from 'node:fs';
 import path from 'node:path';
-import { configure } from '../config';
+import { choose } from '../config';
 import { type Handle, nativeRuntime, requireTensorRt } from '../native';
 import type { BuildMessage, BuildRequest, StoredTensor } from './build_request';
 
@@ -18,7 +18,7 @@ async function main(folder: string, parent: number): Promise<void> {
   const request = JSON.parse(fs.readFileSync(path.join(folder, 'request.json'), 'utf8')) as BuildRequest;
   const { precision, device, samples, calibration } = request;
   // Layers that stay in float32 in an FP16 or INT8 engine may use TF32: they err less than the others all the same.
-  configure({ device, precision: precision === 'FP32' ? 'FP32' : 'TF32', graphArenaBytes: 0 });
+  choose({ device, precision: precision === 'FP32' ? 'FP32' : 'TF32', graphArenaBytes: 0 });
   const runtime = nativeRuntime();
   requireTensorRt();
   // However that process ends: nobody waits for the engines then, and building keeps the GPU busy for minutes.

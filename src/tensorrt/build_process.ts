@@ -33,6 +33,7 @@ export async function runBuildProcess(
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: {
       ...process.env,
+      TFTRT_TEST_VIRTUAL_GPUS: undefined,
       // The log tells when an engine is begun and done, and why one fails.
       TF_CPP_MIN_LOG_LEVEL: '0',
       TF_CPP_VMODULE: 'trt_engine_op=1',

@@ -1,6 +1,7 @@
 import type { NamedTensorMap, Tensor } from '@tensorflow/tfjs-core';
 import type { Configuration } from '../config';
 import { TftrtError } from '../errors';
+import type { NativeRuntime } from '../native';
 
 /** How an engine computes: strictly in float32, with operands rounded to TF32, in float16, or in int8 after calibration. */
 export type Precision = 'FP32' | 'TF32' | 'FP16' | 'INT8';
@@ -153,6 +154,6 @@ export function invalid(what: string, expected: string): TftrtError {
 }
 
 /** The device for a process that builds: the same GPU. */
-export function deviceOption({ device }: Configuration): string {
-  return device ?? 'gpu';
+export function deviceOption({ device }: NativeRuntime): string {
+  return device;
 }

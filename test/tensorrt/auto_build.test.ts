@@ -25,8 +25,14 @@ describe('builds at run time', () => {
     configuration: Configuration = { allowBuildAtRuntime: true },
   ): RecurringCall {
     const own = tftrtBackend();
-    const backend: TftrtBackend = Object.create(own, {
-      runtime: { value: Object.create(own.runtime, { configuration: { value: configuration } }) },
+    const runtime = Object.create(own.runtime, { configuration: { value: configuration } });
+    // Its methods are the backend's own: data know whose they are.
+    const backend: TftrtBackend = new Proxy(own, {
+      get(target, name) {
+        if (name === 'runtime') return runtime;
+        const value = Reflect.get(target, name);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
     });
     return {
       backend,

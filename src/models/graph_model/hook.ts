@@ -1,6 +1,6 @@
 import { env, getBackend, Tensor } from '@tensorflow/tfjs-core';
-import { tftrtBackend } from '../../backend/active';
-import { BACKEND_NAME } from '../../backend/kernels/table';
+import { activeDevice, tftrtBackend } from '../../backend/active';
+import { deviceOfBackend } from '../../backend/names';
 import { disposedModel, TftrtError } from '../../errors';
 import { labelOf } from './label';
 import { GraphModelPlan } from './plan';
@@ -19,8 +19,8 @@ interface GraphModelPrototype {
   [HOOKED]?: boolean;
 }
 
-/** A plan; or 'javascript' for a model that only tfjs's executor can run; or 'disposed'. */
-const plans = new WeakMap<GraphModelInternals, GraphModelPlan | 'javascript' | 'disposed'>();
+/** Plans by the number of their device; or 'javascript' for a model that only tfjs's executor can run; or 'disposed'. */
+const plans = new WeakMap<GraphModelInternals, GraphModelPlan[] | 'javascript' | 'disposed'>();
 
 /**
  * Has `execute` and `executeAsync` of tfjs-converter's GraphModel (and so `predict` and `predictAsync`) run the whole graph
@@ -45,18 +45,20 @@ export function hookGraphModel(prototype: object): void {
   } as GraphModelPrototype['executeAsync'];
 
   hooked.dispose = function (this: GraphModelInternals) {
-    const plan = plans.get(this);
-    if (plan instanceof GraphModelPlan) plan.dispose();
-    else plans.set(this, 'disposed');
+    const known = plans.get(this);
+    if (Array.isArray(known)) for (const plan of known) plan?.dispose();
+    plans.set(this, 'disposed');
     dispose.call(this as never);
   } as GraphModelPrototype['dispose'];
 }
 
 /** The plan of a model that the hook runs. Throws where only JavaScript can run it. */
 export function planToBuild(model: GraphModelInternals): GraphModelPlan {
-  const known = plans.get(model) ?? makePlan(model);
+  const device = activeDevice();
+  const known = plans.get(model);
   if (known === 'disposed') throw disposedModel(labelOf(model));
-  if (known instanceof GraphModelPlan) return known;
+  const plan = known === 'javascript' ? undefined : (known?.[device] ?? makePlan(model, device));
+  if (plan !== undefined) return plan;
   throw new TftrtError(
     'TFTRT_NOT_A_GRAPH',
     `The model ${labelOf(model)} cannot be built: it runs op by op in TensorFlow.js's own executor, because it is not loaded, ` +
@@ -65,11 +67,14 @@ export function planToBuild(model: GraphModelInternals): GraphModelPlan {
 }
 
 function planOf(model: GraphModelInternals, inputs: ModelInputs): GraphModelPlan | undefined {
-  if (getBackend() !== BACKEND_NAME || hasEmptyTensor(inputs)) return undefined;
+  const device = deviceOfBackend(getBackend());
+  if (device === undefined || hasEmptyTensor(inputs)) return undefined;
   const known = plans.get(model);
-  if (known === undefined) return makePlan(model);
   if (known === 'disposed') throw disposedModel(labelOf(model));
-  return known === 'javascript' || !wanted() ? undefined : known;
+  if (known === 'javascript') return undefined;
+  const plan = known?.[device];
+  if (plan === undefined) return makePlan(model, device);
+  return wanted() ? plan : undefined;
 }
 
 /**
@@ -85,9 +90,9 @@ function hasEmptyTensor(inputs: ModelInputs): boolean {
   return tensors.some((tensor) => tensor?.size === 0);
 }
 
-function makePlan(model: GraphModelInternals): GraphModelPlan | undefined {
+function makePlan(model: GraphModelInternals, device: number): GraphModelPlan | undefined {
   if (model.executor === undefined || model.artifacts === undefined || !wanted()) return undefined;
-  const tftrt = tftrtBackend();
+  const tftrt = tftrtBackend(device);
   const foreign = opsForJavaScript(model, tftrt.runtime);
   if (foreign.length > 0) {
     plans.set(model, 'javascript');
@@ -98,7 +103,9 @@ function makePlan(model: GraphModelInternals): GraphModelPlan | undefined {
     return undefined;
   }
   const plan = new GraphModelPlan(model, tftrt);
-  plans.set(model, plan);
+  const known = plans.get(model);
+  if (Array.isArray(known)) known[device] = plan;
+  else plans.set(model, Object.assign([], { [device]: plan }));
   return plan;
 }
 
