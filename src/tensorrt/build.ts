@@ -316,13 +316,27 @@ class Build {
     };
     let serving = false;
     try {
-      const handle = await addon.loadEngineProgram(directory, names, initializers, false);
-      loaded.push(() => addon.releaseProgram(handle));
+      // Each takes a thread some time; none needs another.
+      const [engines, onArena, tensorFlow] = await Promise.allSettled([
+        addon.loadEngineProgram(directory, names, initializers, false),
+        runtime.arenaName === '' ? undefined : addon.loadEngineProgram(directory, names, initializers, true),
+        program.baseAsync(request.feeds, request.fetches),
+      ]);
+      for (const load of [engines, onArena]) {
+        if (load.status === 'rejected' || load.value === undefined) continue;
+        const { value } = load;
+        loaded.push(() => addon.releaseProgram(value));
+      }
+      if (engines.status === 'rejected') throw engines.reason;
+      if (tensorFlow.status === 'rejected') throw tensorFlow.reason;
+      const handle = engines.value;
+      const base = tensorFlow.value;
+      // Without it, engines serve as a callable.
+      const arena = onArena.status === 'fulfilled' ? onArena.value : undefined;
       const placed = placedOptions(runtime, handle, feeds, fetches);
       const callable = await addon.createCallable(true, handle, placed);
       loaded.push(() => addon.releaseCallable(callable));
       const runner = new CallableRunner('tensorrt', callable, fetches.length);
-      const base = await program.baseAsync(request.feeds, request.fetches);
       this.tell('verifying', "comparing with TensorFlow's outputs");
       let difference = 0;
       for (const sample of profile.checks) {
@@ -349,11 +363,6 @@ class Build {
           captureReason: 'TensorFlow serves',
         });
       }
-      const arena =
-        runtime.arenaName === ''
-          ? undefined
-          : await addon.loadEngineProgram(directory, names, initializers, true).catch(() => undefined);
-      if (arena !== undefined) loaded.push(() => addon.releaseProgram(arena));
       const key = callableKey(request.feeds, request.fetches);
       const tiers = program.tiers(backend);
       tiers.addEngines(key, request.feeds, request.fetches, {
