@@ -26,6 +26,11 @@ CUdeviceptr Address(const tf::Tensor& tensor) { return reinterpret_cast<CUdevice
 
 }  // namespace
 
+std::shared_mutex& RecordingMutex() {
+  static auto* mutex = new std::shared_mutex();
+  return *mutex;
+}
+
 // Blocks of the arena that are taken so that nobody else gets them.
 class CapturedGraph::Plugs {
  public:
@@ -148,6 +153,7 @@ void CapturedGraph::Record() {
   block.Release();
 
   const CUstream stream = runtime_.arena_stream();
+  std::unique_lock<std::shared_mutex> recording(RecordingMutex());
   CheckCuda(Cuda().StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED), "beginning a CUDA graph");
   std::exception_ptr failure;
   try {
@@ -156,6 +162,7 @@ void CapturedGraph::Record() {
     failure = std::current_exception();
   }
   const CUresult ended = Cuda().StreamEndCapture(stream, &graph_);
+  recording.unlock();
   if (failure) std::rethrow_exception(failure);
   CheckCuda(ended, "recording a CUDA graph");
   scratch_ = std::make_unique<Plugs>(allocator);

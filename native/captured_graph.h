@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,10 @@
 #include "runtime.h"
 
 namespace tftrt {
+
+// Held for a recording; held shared by work that may wait for the whole GPU, as TensorRT does when it loads
+// an engine: the driver refuses such a wait while a stream is recorded.
+std::shared_mutex& RecordingMutex();
 
 // An input of a replay: a tensor, or values on the host that are copied straight into the graph's own input.
 struct CapturedInput {

@@ -141,6 +141,7 @@ Napi::Value LoadEngineProgram(EnvState& state, const Napi::CallbackInfo& info) {
         PlaceOn(device, &graph);
         std::vector<std::string> targets = LoadEnginesFrom(directory, engines, &graph);
         targets.insert(targets.end(), initializers.begin(), initializers.end());
+        const std::shared_lock<std::shared_mutex> no_recording(RecordingMutex());
         return Program::FromPreparedGraph(std::move(graph), targets);
       });
   return RunJob(info, state, true, std::move(job));

@@ -9,7 +9,7 @@ import {
   type Transfers,
 } from './native';
 
-import { tierCounts } from './program/tiers';
+import { notCaptured, tierCounts } from './program/tiers';
 import { automaticBuilds } from './tensorrt/auto_build';
 
 export type { DeviceInfo, Transfers };
@@ -36,6 +36,8 @@ export interface Stats extends Figures {
   readonly transfers: Transfers;
   /** Runs of models by what served them; `outsideProfiles`: by TensorFlow, because no engine is for their shapes. */
   readonly tiers: Readonly<typeof tierCounts>;
+  /** How many sets of shapes of models are not replayed as CUDA graphs, by the reason. */
+  readonly notCaptured: Readonly<Record<string, number>>;
   /** Builds of `allowBuildAtRuntime`. Those that failed are not tried again. */
   readonly builds: Readonly<typeof automaticBuilds>;
   /** Kernel calls that TensorFlow could not compute, by kernel: @tensorflow/tfjs-backend-cpu did. */
@@ -59,6 +61,7 @@ export function stats(): Stats {
     backends,
     transfers: runtime.addon.stats().transfers,
     tiers: { ...tierCounts },
+    notCaptured: { ...notCaptured },
     builds: { ...automaticBuilds },
     fallbacks: fallbackCounts(),
   };

@@ -17,6 +17,15 @@ const CAPTURE_TOLERANCE = 1e-5;
 /** How often each tier served, in this thread. */
 export const tierCounts = { tensorflow: 0, tensorrt: 0, cudaGraphs: 0, outsideProfiles: 0, retired: 0 };
 
+/** Sets of shapes that are no CUDA graph, by the reason, in this thread. */
+export const notCaptured: Record<string, number> = {};
+
+function refuse(variant: Variant, reason: string): void {
+  variant.capture = 'refused';
+  variant.reason = reason;
+  notCaptured[reason] = (notCaptured[reason] ?? 0) + 1;
+}
+
 /** What the tiers need of the program below them. */
 export interface TierSource {
   readonly label: string;
@@ -125,8 +134,7 @@ export class Tiers {
         // Below a CUDA graph of engines are the engines.
         const below = runner.captured && runner.kind === 'tensorrt';
         variant.runner = below ? engines.find((tier) => within(variant.shapes, tier))?.runner : undefined;
-        variant.capture = 'refused';
-        variant.reason = (error as Error).message;
+        refuse(variant, (error as Error).message);
         variant.attempt++;
         if (runner.captured) runner.dispose();
       }
@@ -226,8 +234,7 @@ export class Tiers {
     const { backend } = this;
     variant.capture = 'pending';
     if (backend.runtime.arenaName === '') {
-      variant.capture = 'refused';
-      variant.reason = 'there is no memory for it (graphArenaBytes is 0)';
+      refuse(variant, 'there is no memory for it (graphArenaBytes is 0)');
       return;
     }
     const attempt = ++variant.attempt;
@@ -248,8 +255,7 @@ export class Tiers {
     } catch (error) {
       // Meanwhile others may serve, of whom this says nothing.
       if (variant.attempt !== attempt) return;
-      variant.capture = 'refused';
-      variant.reason = (error as Error).message;
+      refuse(variant, (error as Error).message);
     } finally {
       for (const input of held) backend.letGo(input);
     }
