@@ -20,7 +20,7 @@ namespace tftrt {
 
 // How long a thread waits without sleep for a read: one that nothing else could run on meanwhile, one that
 // works for the event loop.
-constexpr std::chrono::microseconds kPatientRead{2000};
+constexpr std::chrono::microseconds kPatientRead{5000};
 constexpr std::chrono::microseconds kAsyncRead{50};
 
 class GpuStream {
