@@ -143,6 +143,9 @@ void CapturedGraph::Record() {
   const size_t largest = allocator->GetStats()->bytes_limit.value_or(int64_t{1} << 40);
   // The run gets one block, a little larger than what it took before, and all else is taken meanwhile.
   const size_t room = static_cast<size_t>(scratch_bytes_) * 5 / 4 + (1 << 20);
+  // Before the memory is taken: an engine that is being loaded needs some, and TensorFlow does not survive
+  // one that cannot be.
+  std::unique_lock<std::shared_mutex> recording(RecordingMutex());
   Plugs block(allocator), others(allocator);
   if (!block.Take(room)) {
     throw NotCaptured(absl::StrCat("it needs ", room,
@@ -153,7 +156,6 @@ void CapturedGraph::Record() {
   block.Release();
 
   const CUstream stream = runtime_.arena_stream();
-  std::unique_lock<std::shared_mutex> recording(RecordingMutex());
   CheckCuda(Cuda().StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED), "beginning a CUDA graph");
   std::exception_ptr failure;
   try {
@@ -162,7 +164,6 @@ void CapturedGraph::Record() {
     failure = std::current_exception();
   }
   const CUresult ended = Cuda().StreamEndCapture(stream, &graph_);
-  recording.unlock();
   if (failure) std::rethrow_exception(failure);
   CheckCuda(ended, "recording a CUDA graph");
   scratch_ = std::make_unique<Plugs>(allocator);
@@ -181,8 +182,8 @@ void CapturedGraph::Instantiate() {
 tf::Tensor* CapturedGraph::StagingFor(size_t input) {
   Staging& staging = staging_[2 * input + turn_ % 2];
   if (staging.copied == nullptr) {
-    CheckCuda(Cuda().EventCreate(&staging.copied, CU_EVENT_DISABLE_TIMING), "making an event");
     staging.tensor = runtime_.AllocateStaging(tf::DT_FLOAT, inputs_[input].shape());
+    CheckCuda(Cuda().EventCreate(&staging.copied, CU_EVENT_DISABLE_TIMING), "making an event");
   } else {
     CheckCuda(Cuda().EventSynchronize(staging.copied), "waiting for an upload");
   }
@@ -201,9 +202,10 @@ std::vector<HandlePtr> CapturedGraph::Run(const std::vector<CapturedInput>& inpu
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const size_t bytes = inputs_[i].TotalBytes();
     if (inputs[i].tensor != nullptr) {
-      CheckCuda(
-          Cuda().MemcpyDtoDAsync(Address(inputs_[i]), Address(TensorOf(inputs[i].tensor)), bytes, stream),
-          "copying an input");
+      // Some kernels leave float32 in host memory.
+      const tf::Tensor tensor = runtime_.TensorOn(inputs[i].tensor, /*on_device=*/true);
+      CheckCuda(Cuda().MemcpyDtoDAsync(Address(inputs_[i]), Address(tensor), bytes, stream),
+                "copying an input");
       GetTransfers().device_to_device.Add(bytes);
       continue;
     }

@@ -127,21 +127,48 @@ Napi::Value CreateArenaProgram(EnvState& state, const Napi::CallbackInfo& info) 
   return RunJob(info, state, true, std::move(job));
 }
 
+// TensorFlow does not survive an engine that cannot be loaded, so its memory must be there before.
+void RequireRoom(tf::Allocator* allocator, const std::string& directory,
+                 const std::vector<std::string>& engines) {
+  tf::uint64 bytes = 32 << 20;
+  for (const std::string& engine : engines) {
+    tf::uint64 size = 0;
+    const std::string file = absl::StrCat(directory, "/", engine, ".engine");
+    ThrowIfError(tf::Env::Default()->GetFileSize(file, &size), "loading a TensorRT engine");
+    bytes += size;
+  }
+  tf::AllocationAttributes attributes;
+  attributes.retry_on_failure = false;
+  void* room = allocator->AllocateRaw(tf::Allocator::kAllocatorAlignment, bytes, attributes);
+  if (room == nullptr) {
+    throw Error(
+        "TFTRT_RESOURCE_EXHAUSTED",
+        absl::StrCat("the TensorRT engines need ", bytes, " bytes, which ", allocator->Name(),
+                     " has not free: dispose of models and tensors, or raise memoryLimitBytes (for CUDA "
+                     "graphs, graphArenaBytes)"));
+  }
+  allocator->DeallocateRaw(room);
+}
+
 // Arguments: directory that buildEngines filled, its engines, initializers, whether on the arena. Resolves to
 // a program.
 Napi::Value LoadEngineProgram(EnvState& state, const Napi::CallbackInfo& info) {
   Runtime& runtime = state.runtime();
   const bool on_arena = info[3].As<Napi::Boolean>();
-  const std::string device = on_arena ? runtime.arena()->name() : runtime.device_name();
-  auto job =
-      NewMakeJob<Program>(state.programs, [directory = info[0].As<Napi::String>().Utf8Value(),
-                                           engines = ToStrings(info[1].As<Napi::Array>()),
-                                           initializers = ToStrings(info[2].As<Napi::Array>()), device] {
+  tf::Device* target = on_arena ? runtime.arena() : runtime.gpu();
+  if (target == nullptr) throw Error("TFTRT_GPU_UNAVAILABLE", "there is no GPU to load TensorRT engines on");
+  const std::string device = target->name();
+  tf::Allocator* allocator = target->GetAllocator(tf::AllocatorAttributes());
+  auto job = NewMakeJob<Program>(
+      state.programs,
+      [directory = info[0].As<Napi::String>().Utf8Value(), engines = ToStrings(info[1].As<Napi::Array>()),
+       initializers = ToStrings(info[2].As<Napi::Array>()), device, allocator] {
         tf::GraphDef graph = ReadGraph(absl::StrCat(directory, "/graph.pb"));
         PlaceOn(device, &graph);
         std::vector<std::string> targets = LoadEnginesFrom(directory, engines, &graph);
         targets.insert(targets.end(), initializers.begin(), initializers.end());
         const std::shared_lock<std::shared_mutex> no_recording(RecordingMutex());
+        RequireRoom(allocator, directory, engines);
         return Program::FromPreparedGraph(std::move(graph), targets);
       });
   return RunJob(info, state, true, std::move(job));
@@ -177,9 +204,22 @@ Napi::Value CaptureGraph(EnvState& state, const Napi::CallbackInfo& info) {
   return RunJob(info, state, true, std::move(job));
 }
 
+// Lets go of a CUDA graph, which waits for its replays and for one that is being recorded.
+class ReleaseCapturedGraphJob : public Job {
+ public:
+  explicit ReleaseCapturedGraphJob(std::shared_ptr<CapturedGraph> graph) : graph_(std::move(graph)) {}
+  void Work() override { graph_.reset(); }
+  napi_value Finish(napi_env env) override { return Undefined(env); }
+
+ private:
+  std::shared_ptr<CapturedGraph> graph_;
+};
+
+// Resolves when the memory is free.
 Napi::Value ReleaseCapturedGraph(EnvState& state, const Napi::CallbackInfo& info) {
-  state.captured_graphs.Remove(info[0].As<Napi::Number>().Int32Value());
-  return info.Env().Undefined();
+  auto job = std::make_unique<ReleaseCapturedGraphJob>(
+      state.captured_graphs.Remove(info[0].As<Napi::Number>().Int32Value()));
+  return Napi::Value(info.Env(), state.Start(info.Env(), std::move(job)));
 }
 
 // The inputs of a replay: handles in the command buffer, or, where that has a 0, typed arrays of a JavaScript

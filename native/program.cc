@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "boundary.h"
+#include "captured_graph.h"
 #include "cpu_graph.h"
 #include "engine_build.h"
 #include "error.h"
@@ -113,6 +114,7 @@ void Program::RememberNodes(const tf::GraphDef& graph) {
     tf::NodeDef& kept = nodes_[node.name()];
     kept.set_name(node.name());
     kept.set_op(node.op());
+    has_engines_ |= node.op() == "TRTEngineOp";
     for (const auto& [name, value] : node.attr()) {
       if (!value.has_tensor()) (*kept.mutable_attr())[name] = value;
     }
@@ -176,6 +178,9 @@ std::vector<HandlePtr> Callable::Run(Runtime& runtime, const std::vector<tf::Ten
     if (inputs[i]->dtype != feed.dtype) cast = CastInput(runtime, inputs[i], feed.dtype, feed.name);
     feeds.push_back(runtime.TensorOn(cast ? cast.get() : inputs[i], feed.on_device));
   }
+  // A first run may load engines.
+  std::shared_lock<std::shared_mutex> no_recording(RecordingMutex(), std::defer_lock);
+  if (program_->has_engines()) no_recording.lock();
   std::vector<tf::Tensor> fetched;
   ThrowIfError(program_->session()->RunCallable(handle_, feeds, &fetched, nullptr), "running the graph");
   std::vector<HandlePtr> outputs;

@@ -36,6 +36,8 @@ class Program {
   tensorflow::Session* session() { return session_.get(); }
   // The dtype of the tensor `name` ("node:index"); throws TFTRT_NOT_FOUND when the graph has no such tensor.
   tensorflow::DataType TypeOf(const std::string& name) const;
+  // Whether TensorRT computes parts of it.
+  bool has_engines() const { return has_engines_; }
   // Runs nodes for their effect (table initializers).
   void RunTargets(const std::vector<std::string>& targets);
   // The signatures of a SavedModel: {name: tensorflow.SignatureDef in JSON}.
@@ -46,6 +48,7 @@ class Program {
   void RememberNodes(const tensorflow::GraphDef& graph);
 
   std::unique_ptr<tensorflow::Session> session_;
+  bool has_engines_ = false;
   google::protobuf::Map<std::string, tensorflow::SignatureDef> signatures_;
   // Where a SavedModel came from.
   std::string directory_;

@@ -172,7 +172,11 @@ async function convert(
       implicitBatch: true,
       profileStrategy: 'Range',
       embed: true,
-      nameSuffix: `_${createHash('sha256').update(graphDef).digest('hex').slice(0, 8)}`,
+      nameSuffix: `_${createHash('sha256')
+        .update(graphDef)
+        .update(JSON.stringify([precision, options, fetches, inputs]))
+        .digest('hex')
+        .slice(0, 8)}`,
     },
     (stage) =>
       onProgress?.({

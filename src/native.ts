@@ -149,7 +149,8 @@ export interface NativeAddon {
   ): Promise<Handle>;
   /** Takes tensorflow.CallableOptions in JSON; commands: handles of sample inputs. Throws TFTRT_NOT_CAPTURED. */
   captureGraph(program: Handle, options: string, inputs: number): Promise<Handle>;
-  releaseCapturedGraph(graph: Handle): void;
+  /** Resolves when its memory is free. */
+  releaseCapturedGraph(graph: Handle): Promise<void>;
   /** As `runCallable`; where `commands` has a 0, the input's values are in the array. */
   runCapturedGraph(graph: Handle, inputs: number, arrays: Array<ArrayBufferView | undefined>): number;
   runCapturedGraphAsync(

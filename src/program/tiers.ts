@@ -45,6 +45,8 @@ export interface EngineTier {
   readonly runner: Runner;
   /** A program of the same engines on the arena, and its endpoints. */
   readonly arena?: ArenaProgram;
+  /** The shapes that are, or were, recorded. */
+  recordedShapes?: string;
   dispose(): void;
 }
 
@@ -70,6 +72,15 @@ interface Variant {
   attempt: number;
   /** Why it was refused. */
   reason?: string;
+}
+
+/** Captures of this thread, one after the other: each keeps one of the threads that read and run. */
+let captures: Promise<unknown> = Promise.resolve();
+
+function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  const done = captures.then(work);
+  captures = done.catch(() => undefined);
+  return done;
 }
 
 interface Signature {
@@ -158,6 +169,7 @@ export class Tiers {
       variant.attempt++;
     }
     for (const tier of replaced) tier.dispose();
+    this.releaseIdleArena(signature);
   }
 
   /** Captures what serves these inputs now. Resolves to why it was not captured, or undefined. */
@@ -180,10 +192,7 @@ export class Tiers {
     for (const signature of this.signatures.values()) {
       for (const variant of signature.variants) if (variant.runner?.captured) variant.runner.dispose();
       for (const engines of signature.engines) engines.dispose();
-      void signature.arena?.then(
-        ({ program }) => this.backend.runtime.addon.releaseProgram(program),
-        () => undefined,
-      );
+      if (signature.arena !== undefined) this.releaseArena(signature.arena);
     }
     this.signatures.clear();
   }
@@ -245,7 +254,7 @@ export class Tiers {
         backend.hold(input);
         held.push(input);
       }
-      const runner = await this.captured(signature, inputs, below);
+      const runner = await inTurn(() => this.captured(signature, inputs, below));
       if (this.disposed || variant.attempt !== attempt) {
         runner.dispose();
       } else {
@@ -270,8 +279,7 @@ export class Tiers {
     const { backend } = this;
     const { addon } = backend.runtime;
     const engines = signature.engines.find(({ runner }) => runner === below);
-    if (engines !== undefined && engines.arena === undefined)
-      throw new Error('the engines are not on the arena');
+    if (engines !== undefined) requireOwnContext(engines, inputs);
     const arena = engines?.arena ?? (await this.arenaOf(signature));
     for (const input of inputs) backend.handle(input); // may throw before the buffer is filled
     passHandles(
@@ -284,7 +292,7 @@ export class Tiers {
       engines === undefined ? 'tensorflow' : 'tensorrt',
       graph,
       signature.fetches.length,
-      () => addon.releaseCapturedGraph(graph),
+      () => void addon.releaseCapturedGraph(graph),
     );
     try {
       const reference = below ?? this.source.base(signature.feeds, signature.fetches);
@@ -322,8 +330,28 @@ export class Tiers {
   }
 
   private arenaOf(signature: Signature): Promise<ArenaProgram> {
-    signature.arena ??= this.makeArenaProgram(signature);
+    signature.arena ??= this.makeArenaProgram(signature).catch((error) => {
+      delete signature.arena; // another time there may be room
+      throw error;
+    });
     return signature.arena;
+  }
+
+  /** Gives the room of TensorFlow's own program on the arena back, once nothing is recorded from it. */
+  private releaseIdleArena(signature: Signature): void {
+    const used = signature.variants.some(
+      ({ runner, capture }) => capture === 'pending' || (runner?.captured && runner.kind === 'tensorflow'),
+    );
+    if (used || signature.arena === undefined) return;
+    this.releaseArena(signature.arena);
+    delete signature.arena;
+  }
+
+  private releaseArena(arena: Promise<ArenaProgram>): void {
+    void arena.then(
+      ({ program }) => this.backend.runtime.addon.releaseProgram(program),
+      () => undefined,
+    );
   }
 
   private async makeArenaProgram({ feeds, fetches }: Signature): Promise<ArenaProgram> {
@@ -339,6 +367,19 @@ export class Tiers {
     } finally {
       addon.releaseGraph(graph);
     }
+  }
+}
+
+/**
+ * TensorRT's execution context, of which an engine has one on the arena, remembers the shapes of its last run, and a
+ * recording depends on it: so only one set of shapes of an engine is ever recorded.
+ */
+function requireOwnContext(engines: EngineTier, inputs: readonly TensorInfo[]): void {
+  if (engines.arena === undefined) throw new Error('there is no room for the engines in the arena');
+  const shapes = JSON.stringify(inputs.map(({ shape }) => shape));
+  engines.recordedShapes ??= shapes;
+  if (engines.recordedShapes !== shapes) {
+    throw new Error(`its engine is a CUDA graph for the shapes ${engines.recordedShapes} already`);
   }
 }
 

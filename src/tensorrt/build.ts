@@ -13,7 +13,7 @@ import { CallableRunner, type Runner } from '../program/runner';
 import { readNotConverted } from './build_log';
 import { runBuildProcess } from './build_process';
 import { type BuildRequest, type StoredTensor, storeTensor } from './build_request';
-import { engineKey, findEngines, keepEngines, newEngineFolder } from './engine_cache';
+import { engineKey, findEngines, forgetEngines, keepEngines, newEngineFolder } from './engine_cache';
 import {
   type BuildOptions,
   type BuildProgress,
@@ -327,7 +327,11 @@ class Build {
         const { value } = load;
         loaded.push(() => addon.releaseProgram(value));
       }
-      if (engines.status === 'rejected') throw engines.reason;
+      if (engines.status === 'rejected') {
+        // Next time they are built anew.
+        if (fromCache) forgetEngines(path.basename(directory));
+        throw engines.reason;
+      }
       if (tensorFlow.status === 'rejected') throw tensorFlow.reason;
       const handle = engines.value;
       const base = tensorFlow.value;
@@ -373,10 +377,7 @@ class Build {
       });
       serving = true;
       this.tell('capturing', 'recording CUDA graphs');
-      let captureReason: string | undefined;
-      for (const set of profile.samples) {
-        captureReason ??= await tiers.captureNow(key, request.feeds, request.fetches, set);
-      }
+      const captureReason = await tiers.captureNow(key, request.feeds, request.fetches, sample);
       return report({
         serving: 'tensorrt',
         reason: 'right and faster',

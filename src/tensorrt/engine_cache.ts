@@ -43,6 +43,8 @@ export async function findEngines(key: string): Promise<CachedEngines | undefine
   const directory = path.join(engineCacheDir(), key);
   let manifest: Manifest;
   try {
+    requireOwn(engineCacheDir());
+    requireOwn(directory);
     manifest = JSON.parse(await fs.promises.readFile(path.join(directory, MANIFEST), 'utf8'));
     if (manifest.format !== FORMAT || manifest.key !== key) throw new Error('of another format');
     if (Object.keys(manifest.files).length === 0) throw new Error('empty');
@@ -62,16 +64,27 @@ export async function findEngines(key: string): Promise<CachedEngines | undefine
   return { directory, content: manifest.content };
 }
 
+/** Throws for a folder that others may write to: what is in it is run. */
+function requireOwn(folder: string): void {
+  const { uid, mode } = fs.statSync(folder);
+  if (uid !== process.getuid!() || (mode & 0o022) !== 0) throw new Error(`${folder} is open to others`);
+}
+
+/** Removes an entry that TensorFlow would not load. */
+export function forgetEngines(key: string): void {
+  fs.rmSync(path.join(engineCacheDir(), key), { recursive: true, force: true });
+}
+
 /** A new folder for the builder to fill: in the cache, or where that cannot be written, among the system's temporary files. */
 export function newEngineFolder(key: string): { folder: string; inCache: boolean } {
   const name = `.${key}.${randomUUID()}.part`;
   try {
     const folder = path.join(engineCacheDir(), name);
-    fs.mkdirSync(folder, { recursive: true });
+    fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
     return { folder, inCache: true };
   } catch {
     const folder = path.join(os.tmpdir(), `tftrt-engines${name}`);
-    fs.mkdirSync(folder);
+    fs.mkdirSync(folder, { mode: 0o700 });
     return { folder, inCache: false };
   }
 }
@@ -103,7 +116,11 @@ export async function keepEngines(
       return undefined;
     }
   }
-  limitCache(limitBytes, key);
+  try {
+    limitCache(limitBytes, key);
+  } catch {
+    // Others may trim it at the same time, or own what is in it: the engines are kept all the same.
+  }
   return { directory, content };
 }
 
