@@ -7,6 +7,7 @@ import { addonFile, locateTensorFlow } from '#src/setup/paths';
 import { runNode } from '../process/child';
 import { makeDriver, makeGpuLibraries } from '../setup/fake_libraries';
 import { useTemporaryFolder } from '../setup/helpers';
+import { linkTensorFlow } from './link_tensorflow';
 import { tftrt } from './run_cli';
 
 /** What `--json` prints, checked for its form, and the exit code for its meaning. */
@@ -223,16 +224,6 @@ describe('tftrt doctor', () => {
     });
   });
 });
-
-/** Links all of TensorFlow's files but one. */
-function linkTensorFlow(directory: string, without?: string): void {
-  fs.rmSync(directory, { recursive: true, force: true });
-  fs.mkdirSync(directory, { recursive: true });
-  const source = locateTensorFlow().directory;
-  for (const name of fs.readdirSync(source)) {
-    if (name !== without) fs.symlinkSync(path.join(source, name), path.join(directory, name));
-  }
-}
 
 /** What the first use of the backend throws. */
 async function exceptionOfBackend(env: Record<string, string | undefined>): Promise<string> {
