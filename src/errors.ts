@@ -9,6 +9,21 @@ export class TftrtError extends Error {
   }
 }
 
+/** Ends every error about what the backend needs to start. */
+export const DOCTOR_HINT = '`npx tftrt doctor` shows all that the backend needs, and what is there.';
+
+/** What keeps the backend from starting, and what to do about it: the words of the exception and of `tftrt doctor`. */
+export class SetupError extends TftrtError {
+  constructor(
+    code: string,
+    readonly problem: string,
+    readonly remedy: string,
+    options?: { cause?: unknown },
+  ) {
+    super(code, `${problem}\n${remedy}\n${DOCTOR_HINT}`, options);
+  }
+}
+
 /** The error for a call of a model that was disposed of. */
 export function disposedModel(label: string): TftrtError {
   return new TftrtError('TFTRT_MODEL_DISPOSED', `The model ${label} is disposed; load it again to use it.`);

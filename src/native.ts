@@ -9,9 +9,9 @@ import {
 } from './config';
 import { DT } from './dtypes';
 import { TftrtError } from './errors';
+import { loadAddonFile, loadLibraryLoader } from './setup/load_addon';
 import { loadCuda, loadTensorRt } from './setup/load_gpu_libraries';
-import { type LibraryLoader, loadTensorFlow } from './setup/load_tensorflow';
-import { addonFile } from './setup/paths';
+import { loadTensorFlow } from './setup/load_tensorflow';
 import type { BuildRequest, BuiltEngines } from './tensorrt/build_request';
 
 /** Integer name of a native object. 0 is none. */
@@ -322,7 +322,7 @@ export function startedRuntimes(): NativeRuntime[] {
 
 function start(device: number): NativeRuntime {
   if (runtimes[0] === undefined) {
-    const loader = loadAddonFile('tftrt_loader') as LibraryLoader;
+    const loader = loadLibraryLoader();
     const configuration = currentConfiguration();
     if (configuration.devices[0] !== 'cpu') loadCuda(loader);
     loadTensorFlow(loader);
@@ -360,18 +360,5 @@ export function requireTensorRt(): void {
       `TensorRT needs a GPU, and the backend computes on ${deviceName}. Set TFTRT_DEVICE=gpu, or call configure({device: 'gpu'}) before the first use.`,
     );
   }
-  loadTensorRt(loadAddonFile('tftrt_loader') as LibraryLoader);
-}
-
-function loadAddonFile(name: 'tftrt' | 'tftrt_loader'): unknown {
-  const file = addonFile(name);
-  try {
-    return require(file);
-  } catch (cause) {
-    throw new TftrtError(
-      'TFTRT_ADDON_LOAD',
-      `The addon ${file} cannot be loaded: ${(cause as Error).message}\nBuild it with \`npm run setup\`.`,
-      { cause },
-    );
-  }
+  loadTensorRt(loadLibraryLoader());
 }

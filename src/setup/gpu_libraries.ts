@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { cacheDir, packageRoot, TENSORFLOW_VERSION, tensorFlowPlace } from './paths';
+import { cacheDir, TENSORFLOW_VERSION, tensorFlowPlace } from './paths';
 
 /** A library of NVIDIA's that TensorFlow, or another of them, opens by its name. */
 export interface GpuLibrary {
@@ -140,15 +140,17 @@ export function findLibraries(
   return { found, missing };
 }
 
+/** The lines about one missing library, each with its end. */
+export function describeMissingLibrary({ expected, otherVersions }: MissingLibrary): string {
+  return `  missing: ${expected}\n${otherVersions.map((file) => `    wrong version: ${file}\n`).join('')}`;
+}
+
 /** The part of an error that lists the missing files and where they were sought. */
 export function describeMissing(
   missing: readonly MissingLibrary[],
   places: SearchPlaces = searchPlaces(),
 ): string {
-  const files = missing.map(
-    ({ expected, otherVersions }) =>
-      `  missing: ${expected}\n${otherVersions.map((file) => `    wrong version: ${file}\n`).join('')}`,
-  );
+  const files = missing.map(describeMissingLibrary);
   const elsewhere = [...places.homes.slice(1), ...places.folders];
   if (places.knownToLinker) elsewhere.push("the dynamic linker's cache");
   return `${files.join('')}They were also sought in ${elsewhere.join(', ')}.\n`;
@@ -157,8 +159,8 @@ export function describeMissing(
 /** What to do about missing libraries. */
 export function howToGetGpuLibraries(): string {
   return (
-    `To get them, run \`npm run setup -- --gpu\` in ${packageRoot}, ` +
-    'or `npm run setup -- --from FOLDER` for libraries that this machine has in FOLDER.'
+    "To get these libraries, run `npx tftrt install --gpu` in your project's folder, " +
+    'or `npx tftrt install --from FOLDER` for libraries that this machine has in FOLDER.'
   );
 }
 

@@ -1,7 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { TftrtError } from '../errors';
-import { addonBuildDir } from './addon';
 import {
   CUDA_LIBRARIES,
   findLibraries,
@@ -12,7 +11,7 @@ import {
 } from './gpu_libraries';
 import { installFolder } from './install_folder';
 import { downloadArtifact } from './maven';
-import { TENSORFLOW_VERSION, type TensorFlowInstallation } from './paths';
+import { addonFile, TENSORFLOW_VERSION, type TensorFlowInstallation } from './paths';
 import { installWithPip, WHEELS_FOR_TENSORFLOW } from './pip';
 import { runStep } from './run_step';
 
@@ -98,7 +97,10 @@ export function addTensorRtNames(): void {
   const folder = path.join(gpuLibrariesHome(), 'tensorrt');
   if (!fs.existsSync(folder)) return;
   const target = path.join(folder, TENSORRT_NAMES);
-  const built = fs.readFileSync(path.join(addonBuildDir(), 'Release', TENSORRT_NAMES));
+  const source = path.join(path.dirname(addonFile('tftrt')), TENSORRT_NAMES);
+  // Without the addon nothing runs yet; it is done once that is there.
+  if (!fs.existsSync(source)) return;
+  const built = fs.readFileSync(source);
   if (fs.existsSync(target) && fs.readFileSync(target).equals(built)) return;
   // A process may have the old file mapped: a new one takes its place.
   fs.writeFileSync(`${target}.${process.pid}`, built);

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { TftrtError } from '../errors';
+import { SetupError } from '../errors';
 import {
   CUDA_LIBRARIES,
   describeMissing,
@@ -18,7 +18,7 @@ const DRIVER =
 
 /** Set-up does not open libraries: it takes a wrong file that has the right name for a right one. */
 const HOW_TO_REPLACE =
-  'Remove that file from where it is, or from what LD_LIBRARY_PATH names; then `npm run setup -- --gpu` brings the right one.';
+  'Remove that file from where it is, or from what LD_LIBRARY_PATH names; then `npx tftrt install --gpu` brings the right one.';
 
 /**
  * Opens NVIDIA's driver and the CUDA libraries, before TensorFlow looks for them: they may be where the dynamic linker
@@ -29,22 +29,30 @@ export function loadCuda(loader: LibraryLoader): void {
   const { found, missing } = findLibraries(CUDA_LIBRARIES);
   const driver = complaintAboutDriver(loader);
   if (driver !== null || missing.length > 0) {
-    throw new TftrtError(
+    throw new SetupError(
       driver !== null ? 'TFTRT_GPU_UNAVAILABLE' : 'TFTRT_CUDA_MISSING',
-      `The GPU cannot be used.\n${driver === null ? '' : `${driver}\n`}` +
-        (missing.length === 0
-          ? ''
-          : `Libraries of CUDA 12.3 and cuDNN 8.9 are missing:\n${describeMissing(missing)}${howToGetGpuLibraries()}\n`) +
+      [
+        'The GPU cannot be used.',
+        ...(driver === null ? [] : [driver.problem]),
+        ...(missing.length === 0
+          ? []
+          : [`Libraries of CUDA 12.3 and cuDNN 8.9 are missing:\n${describeMissing(missing).trimEnd()}`]),
+      ].join('\n'),
+      [
+        ...(driver === null ? [] : [driver.remedy]),
+        ...(missing.length === 0 ? [] : [howToGetGpuLibraries()]),
         HOW_TO_USE_THE_CPU,
+      ].join('\n'),
     );
   }
   for (const file of found.values()) openGpuLibrary(loader, file, 'TFTRT_CUDA_LOAD');
   const cudnn = loader.call('libcudnn.so.8', 'cudnnGetVersion');
   // TensorFlow was compiled with 8.9 and refuses an older one at the first convolution.
   if (cudnn === null || cudnn < 8900 || cudnn >= 9000) {
-    throw new TftrtError(
+    throw new SetupError(
       'TFTRT_CUDA_VERSION',
-      `${fileOf(found, 'libcudnn.so.8')} is cuDNN ${cudnn ?? 'of an unknown version'}, but 8.9 is needed (8900 to 8999). ${HOW_TO_REPLACE}\n${HOW_TO_USE_THE_CPU}`,
+      `${fileOf(found, 'libcudnn.so.8')} is cuDNN ${cudnn ?? 'of an unknown version'}, but 8.9 is needed (8900 to 8999).`,
+      `${HOW_TO_REPLACE}\n${HOW_TO_USE_THE_CPU}`,
     );
   }
 }
@@ -56,9 +64,10 @@ export function loadCuda(loader: LibraryLoader): void {
 export function loadTensorRt(loader: LibraryLoader): void {
   const { found, missing } = findLibraries(TENSORRT_LIBRARIES);
   if (missing.length > 0) {
-    throw new TftrtError(
+    throw new SetupError(
       'TFTRT_TENSORRT_MISSING',
-      `TensorRT 8.6.1 cannot be used; files are missing:\n${describeMissing(missing)}${howToGetGpuLibraries()}`,
+      `TensorRT 8.6.1 cannot be used; files are missing:\n${describeMissing(missing).trimEnd()}`,
+      howToGetGpuLibraries(),
     );
   }
   const [builderResource] = [...found.values()].slice(-1);
@@ -67,17 +76,18 @@ export function loadTensorRt(loader: LibraryLoader): void {
   }
   const version = loader.call('libnvinfer.so.8', 'getInferLibVersion');
   if (version !== 8601) {
-    throw new TftrtError(
+    throw new SetupError(
       'TFTRT_TENSORRT_VERSION',
-      `${fileOf(found, 'libnvinfer.so.8')} is TensorRT ${version ?? 'of an unknown version'}, but 8.6.1 (8601) is needed. ${HOW_TO_REPLACE}`,
+      `${fileOf(found, 'libnvinfer.so.8')} is TensorRT ${version ?? 'of an unknown version'}, but 8.6.1 (8601) is needed.`,
+      HOW_TO_REPLACE,
     );
   }
   const complaint = openUnderAllNames(loader, path.dirname(builderResource!));
   if (complaint !== null) {
-    throw new TftrtError(
+    throw new SetupError(
       'TFTRT_TENSORRT_LOAD',
-      `TensorRT is in ${path.dirname(builderResource!)}, but would not find its own files there by name: ${complaint}\n` +
-        `Run \`npm run setup -- --from ${path.dirname(builderResource!)}\`, which links them so that it does.`,
+      `TensorRT is in ${path.dirname(builderResource!)}, but would not find its own files there by name: ${complaint}`,
+      `Run \`npx tftrt install --from ${path.dirname(builderResource!)}\`, which links them so that it does.`,
     );
   }
 }
@@ -89,15 +99,22 @@ function openUnderAllNames(loader: LibraryLoader, folder: string): string | null
   return names.map((name) => loader.open(name)).find((complaint) => complaint !== null) ?? null;
 }
 
-function complaintAboutDriver(loader: LibraryLoader): string | null {
+/** What is wrong with NVIDIA's driver, or null. */
+export function complaintAboutDriver(loader: LibraryLoader): { problem: string; remedy: string } | null {
   const complaint = loader.open('libcuda.so.1');
   if (complaint !== null) {
-    return `NVIDIA's driver is not there: ${complaint}. Install it (${DRIVER}); in a container, start that with access to the GPU.`;
+    return {
+      problem: `NVIDIA's driver is not there: ${complaint}.`,
+      remedy: `Install NVIDIA's driver (${DRIVER}); in a container, start that with access to the GPU.`,
+    };
   }
   const version = loader.driverVersion();
   return version !== null && version >= CUDA_OF_DRIVER
     ? null
-    : `NVIDIA's driver is too old: it can do CUDA ${version === null ? 'of an unknown version' : versionText(version)}, and 12.0 is needed. Install a newer one (${DRIVER}).`;
+    : {
+        problem: `NVIDIA's driver is too old: it can do CUDA ${version === null ? 'of an unknown version' : versionText(version)}, and 12.0 is needed.`,
+        remedy: `Install a newer driver (${DRIVER}).`,
+      };
 }
 
 /** CUDA's numbers: 12030 is 12.3. */
@@ -108,9 +125,10 @@ function versionText(version: number): string {
 function openGpuLibrary(loader: LibraryLoader, file: string, code: string): void {
   const complaint = loader.open(file);
   if (complaint === null) return;
-  throw new TftrtError(
+  throw new SetupError(
     code,
-    `NVIDIA's library ${file} cannot be loaded: ${complaint}\nThe file is damaged, or what it needs is missing or of another version. ${HOW_TO_REPLACE}`,
+    `NVIDIA's library ${file} cannot be loaded: ${complaint}\nThe file is damaged, or what it needs is missing or of another version.`,
+    HOW_TO_REPLACE,
   );
 }
 

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { TftrtError } from '../errors';
+import { SetupError } from '../errors';
 import {
   howToGetTensorFlow,
   locateTensorFlow,
@@ -31,18 +31,20 @@ export function loadTensorFlow(loader: LibraryLoader): TensorFlowInstallation {
   // symbols twice (registries, locks, counters); opened together, one definition serves both, as it does in Python.
   const complaint = loader.open(tensorflow.libraries.cc);
   if (complaint !== null) {
-    throw new TftrtError(
+    throw new SetupError(
       'TFTRT_TENSORFLOW_LOAD',
       `TensorFlow's library ${tensorflow.libraries.cc} cannot be loaded: ${complaint}\n` +
-        `The file is damaged or does not fit this system (it needs x86-64 with AVX and glibc 2.17 or later). ${howToGetTensorFlow()}`,
+        'The file is damaged or does not fit this system (it needs x86-64 with AVX and glibc 2.17 or later).',
+      howToGetTensorFlow(),
     );
   }
   refuseOtherTensorFlow(tensorflow);
   const version = loader.version();
   if (version !== TENSORFLOW_VERSION) {
-    throw new TftrtError(
+    throw new SetupError(
       'TFTRT_TENSORFLOW_VERSION',
-      `${tensorflow.libraries.cc} is TensorFlow ${version ?? 'of an unknown version'}, but ${TENSORFLOW_VERSION} is needed. ${howToGetTensorFlow()}`,
+      `${tensorflow.libraries.cc} is TensorFlow ${version ?? 'of an unknown version'}, but ${TENSORFLOW_VERSION} is needed.`,
+      howToGetTensorFlow(),
     );
   }
   return tensorflow;
@@ -57,11 +59,11 @@ function refuseOtherTensorFlow(tensorflow: TensorFlowInstallation): void {
   const isOther = (file: string) => !own.some((ours) => path.dirname(ours) === path.dirname(file));
   const others = [...mappedTensorFlowLibraries(), ...librariesInPath()].filter(isOther);
   if (others.length === 0) return;
-  throw new TftrtError(
+  throw new SetupError(
     'TFTRT_TENSORFLOW_CONFLICT',
     'Another TensorFlow is loaded in this process, or would be found first, and two cannot be:\n' +
-      `${others.map((file) => `  found: ${file}\n`).join('')}  needed: ${tensorflow.libraries.cc}\n` +
-      'Use the package that loads it (@tensorflow/tfjs-node, for one) in another process, or remove its folder from LD_LIBRARY_PATH.',
+      `${others.map((file) => `  found: ${file}\n`).join('')}  needed: ${tensorflow.libraries.cc}`,
+    'Use the package that loads it (@tensorflow/tfjs-node, for one) in another process, or remove its folder from LD_LIBRARY_PATH.',
   );
 }
 

@@ -1,25 +1,14 @@
 import { parseArgs } from 'node:util';
 import { TftrtError } from '../errors';
-import { ensureAddon } from './addon';
-import { hasNvidiaGpu } from './gpu_libraries';
-import { addTensorRtNames, ensureGpuLibraries } from './install_gpu_libraries';
-import { layOut } from './lay_out';
-import { ensureTensorFlow } from './tensorflow';
+import { install } from './install';
 
 /**
- * Brings everything that the compiled package needs to run: TensorFlow's libraries, the addon and, on a machine with a GPU
- * or with `--gpu`, the libraries of CUDA and TensorRT; with `--from FOLDER` those in a folder. Ends the process when it cannot.
+ * `npm run setup`: all that a checkout needs to run, see install.ts. Ends the process when it cannot.
  */
 export async function setUp(args: readonly string[] = []): Promise<void> {
   try {
     const { gpu, from } = parse(args);
-    const tensorflow = await ensureTensorFlow();
-    await ensureAddon(tensorflow);
-    if (from !== undefined) layOut(from);
-    else if (gpu || (hasNvidiaGpu() && process.env.TFTRT_DEVICE !== 'cpu')) {
-      await ensureGpuLibraries(tensorflow);
-      addTensorRtNames();
-    }
+    await install({ gpu, from, build: true });
   } catch (error) {
     if (!(error instanceof TftrtError)) throw error;
     console.error(`\ntftrt: set-up failed (${error.code}).\n${error.message}`);

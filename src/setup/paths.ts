@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { TftrtError } from '../errors';
+import { SetupError } from '../errors';
 
 /** The one version of TensorFlow that the addon is built and tested with: the last release with TF-TRT. */
 export const TENSORFLOW_VERSION = '2.17.1';
@@ -21,6 +21,9 @@ export function cacheDir(): string {
   // The XDG rules say that a relative path is to be ignored.
   return path.join(shared && path.isAbsolute(shared) ? shared : path.join(os.homedir(), '.cache'), 'tftrt');
 }
+
+/** The command that brings what is missing. npx finds it from the folder of any project that has this package. */
+export const INSTALL = "`npx tftrt install` in your project's folder";
 
 /** Where an installation of TensorFlow has what this package uses. */
 export interface TensorFlowInstallation {
@@ -79,18 +82,20 @@ export function locateTensorFlow(need: 'run' | 'build' = 'run'): TensorFlowInsta
   const missing = files.filter((file) => !fs.existsSync(file));
   const source = place.chosenByUser ? 'named by TFTRT_TENSORFLOW' : 'the default place';
   if (missing.length > 0) {
-    throw new TftrtError(
+    throw new SetupError(
       'TFTRT_TENSORFLOW_MISSING',
-      `TensorFlow ${TENSORFLOW_VERSION} is absent or incomplete in ${place.home} (${source}).\n` +
-        `${missing.map((file) => `  missing: ${file}\n`).join('')}${howToGetTensorFlow()}`,
+      `TensorFlow ${TENSORFLOW_VERSION} is absent or incomplete in ${place.home} (${source}).` +
+        missing.map((file) => `\n  missing: ${file}`).join(''),
+      howToGetTensorFlow(),
     );
   }
   const version = installedVersion(place);
   if (version !== null && version !== TENSORFLOW_VERSION) {
-    throw new TftrtError(
+    throw new SetupError(
       'TFTRT_TENSORFLOW_VERSION',
       `TensorFlow ${version} was found in ${place.home} (${source}), but ${TENSORFLOW_VERSION} is needed: ` +
-        `the addon uses TensorFlow's C++ interface, which differs between versions.\n${howToGetTensorFlow()}`,
+        `the addon uses TensorFlow's C++ interface, which differs between versions.`,
+      howToGetTensorFlow(),
     );
   }
   return { home: place.home, directory: place.directory, libraries, includeDir, version };
@@ -100,12 +105,12 @@ export function locateTensorFlow(need: 'run' | 'build' = 'run'): TensorFlowInsta
 export function howToGetTensorFlow(): string {
   const how = `set TFTRT_TENSORFLOW to an existing installation of TensorFlow ${TENSORFLOW_VERSION} (the site-packages folder that holds tensorflow/)`;
   return process.env.TFTRT_TENSORFLOW
-    ? `To mend it, ${how}, or unset it and run \`npm run setup\`.`
-    : `To get it, run \`npm run setup\` in ${packageRoot}, or ${how}.`;
+    ? `To mend it, ${how}, or unset it and run ${INSTALL}.`
+    : `To get it, run ${INSTALL}, or ${how}.`;
 }
 
 /** The version that an installation claims: by its headers, or by the folder that pip keeps beside it. */
-function installedVersion(place: TensorFlowPlace): string | null {
+export function installedVersion(place: Pick<TensorFlowPlace, 'home' | 'directory'>): string | null {
   try {
     const header = path.join(place.directory, 'include', 'tensorflow', 'core', 'public', 'version.h');
     const text = fs.readFileSync(header, 'utf8');

@@ -50,7 +50,7 @@ export async function installWithPip(installation: PipInstallation): Promise<voi
       ],
       env: { ...PIP_ENVIRONMENT, TMPDIR: temporary },
       errorCode: 'TFTRT_SETUP_PIP',
-      remedy: `Check the network, pip's settings (\`python3 -m pip config list\`) and the free space in ${path.dirname(folder)}, then run the same command again.`,
+      remedy: `Check that Python 3 has pip (on Debian or Ubuntu: apt-get install python3-pip), the network, pip's settings (\`python3 -m pip config list\`) and the free space in ${path.dirname(folder)}, then run the same command again.`,
     });
     return path.join(target, installation.part ?? '');
   });

@@ -86,7 +86,7 @@ describe('processes', function () {
             tf.add(1, 2).dataSync();
             console.log('computed on', tf.getBackend());
           } catch (error) {
-            console.log(error.code, error.message.includes('libtensorflow_cc.so.2'), error.message.includes('npm run setup'));
+            console.log(error.code, error.message.includes('libtensorflow_cc.so.2'), error.message.includes('npx tftrt install'));
           }
         }
       })();`,

@@ -4,8 +4,8 @@ import path from 'node:path';
 import { expect } from 'chai';
 import { CUDA_LIBRARIES, TENSORRT_LIBRARIES, TENSORRT_NAMES } from '#src/setup/gpu_libraries';
 import { layOut } from '#src/setup/lay_out';
-import { packageRoot } from '#src/setup/paths';
-import { expectTftrtError, useEnvironment, useTemporaryFolder, writeFile } from './helpers';
+import { locateTensorFlow, packageRoot } from '#src/setup/paths';
+import { expectTftrtError, fakeTensorFlow, useEnvironment, useTemporaryFolder, writeFile } from './helpers';
 
 describe('layOut', () => {
   const folder = useTemporaryFolder();
@@ -38,6 +38,31 @@ describe('layOut', () => {
     layOut(source());
     expect(link('nvidia/cudnn/lib/libcudnn.so.8')).to.equal(source('nvidia/cudnn/lib/libcudnn.so.8'));
     expect(fs.readdirSync(home())).to.deep.equal(['nvidia']);
+  });
+
+  it('links TensorFlow alone, with its headers and what pip says about it', () => {
+    fakeTensorFlow(source());
+    writeFile(source('tensorflow-2.17.1.dist-info/METADATA'), 'Name: tensorflow');
+    layOut(source());
+    expect(locateTensorFlow('build')).to.include({ home: home(), version: '2.17.1' });
+    expect(link('tensorflow/libtensorflow_cc.so.2')).to.equal(source('tensorflow/libtensorflow_cc.so.2'));
+    expect(fs.existsSync(home('tensorflow-2.17.1.dist-info/METADATA'))).to.equal(true);
+    expect(fs.readdirSync(home()).sort()).to.deep.equal(['tensorflow', 'tensorflow-2.17.1.dist-info']);
+  });
+
+  it('refuses a TensorFlow of another version, and changes nothing then', () => {
+    fakeTensorFlow(source(), '2.16.2');
+    write(CUDA_LIBRARIES);
+    const { message } = expectTftrtError('TFTRT_TENSORFLOW_VERSION', () => layOut(source()));
+    expect(message).to.contain('has TensorFlow 2.16.2, but 2.17.1 is needed');
+    expect(fs.existsSync(home())).to.equal(false);
+  });
+
+  it('refuses a folder with TensorFlow and only some of the libraries for a GPU', () => {
+    fakeTensorFlow(source());
+    write(CUDA_LIBRARIES.slice(1));
+    expectTftrtError('TFTRT_CUDA_MISSING', () => layOut(source()));
+    expect(fs.existsSync(home())).to.equal(false);
   });
 
   it('replaces what was there, and leaves a TensorFlow that set-up brought', () => {

@@ -74,7 +74,7 @@ describe('loading CUDA and TensorRT', () => {
       `missing: ${home('nvidia/cudnn/lib/libcudnn_cnn_infer.so.8')}`,
     ]);
     expect(message).to.contain(`wrong version: ${home('nvidia/cudnn/lib/libcudnn.so.9')}`);
-    expect(message).to.contain('npm run setup -- --gpu').and.contain('TFTRT_DEVICE=cpu');
+    expect(message).to.contain('npx tftrt install --gpu').and.contain('TFTRT_DEVICE=cpu');
   });
 
   it('says that there is no driver, and in the same error which libraries are missing', () => {
@@ -129,7 +129,7 @@ describe('loading CUDA and TensorRT', () => {
     fs.rmSync(home('tensorrt', TENSORRT_NAMES));
     const { code, message } = run('loadTensorRt(loader)');
     expect(code).to.equal('TFTRT_TENSORRT_LOAD');
-    expect(message).to.contain(`npm run setup -- --from ${home('tensorrt')}`);
+    expect(message).to.contain(`npx tftrt install --from ${home('tensorrt')}`);
   });
 
   it('uses libraries beside an installed TensorFlow', () => {

@@ -86,7 +86,7 @@ describe('loadTensorFlow', () => {
     expect(message)
       .to.contain(path.join(folder(), 'tensorflow/libtensorflow_cc.so.2'))
       .and.contain('too short');
-    expect(message).to.contain('unset it and run `npm run setup`');
+    expect(message).to.contain('unset it and run `npx tftrt install`');
   });
 
   it('asks the library for its version, whatever the files beside it say', () => {

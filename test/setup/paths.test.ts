@@ -77,7 +77,7 @@ describe('locateTensorFlow', () => {
       `  missing: ${home}/tensorflow/include/tensorflow/core/public/version.h`,
       `  missing: ${home}/tensorflow/include/third_party/gpus/cuda/include/cuda.h`,
     ]);
-    expect(message).to.contain('npm run setup').and.contain('TFTRT_TENSORFLOW');
+    expect(message).to.contain('npx tftrt install').and.contain('TFTRT_TENSORFLOW');
   });
 
   it('lists only what is missing, and says when TFTRT_TENSORFLOW named the place', () => {

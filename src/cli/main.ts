@@ -1,0 +1,75 @@
+#!/usr/bin/env node
+// The command `tftrt`.
+
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { TftrtError } from '../errors';
+import { diagnose } from './doctor';
+import { runInstall } from './install';
+import { renderDiagnosis } from './table';
+
+const USAGE = `usage: tftrt COMMAND
+
+  tftrt doctor [--json]
+      Shows what the backend needs and what is there, and computes one op on each device.
+      The exit code is 0 where all is well, else 1.
+  tftrt install [--gpu] [--from FOLDER]
+      Fetches TensorFlow through pip and, where a GPU is or with --gpu, CUDA (pip) and TensorRT (Maven),
+      into the cache. With --from, links the libraries that FOLDER has (a site-packages, NVIDIA's packages
+      or a flat folder) instead.
+  tftrt --help
+`;
+
+/** The command line is wrong. */
+class UsageError extends Error {}
+
+const commands: Record<string, (args: string[]) => Promise<number>> = { doctor, install };
+
+async function doctor(args: string[]): Promise<number> {
+  const { json } = parse(args, { json: { type: 'boolean' } });
+  const diagnosis = await diagnose();
+  const colours = Boolean(process.stdout.isTTY) && !process.env.NO_COLOR;
+  process.stdout.write(
+    json ? `${JSON.stringify(diagnosis, null, 2)}\n` : renderDiagnosis(diagnosis, colours),
+  );
+  return diagnosis.ok ? 0 : 1;
+}
+
+async function install(args: string[]): Promise<number> {
+  const { gpu, from } = parse(args, { gpu: { type: 'boolean' }, from: { type: 'string' } });
+  await runInstall({ gpu, from });
+  return 0;
+}
+
+function parse<T extends NonNullable<ParseArgsConfig['options']>>(args: string[], options: T) {
+  try {
+    return parseArgs({ args, options }).values;
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
+/** Runs a command line and returns the exit code. */
+async function main([name, ...args]: string[]): Promise<number> {
+  if (name === '--help' || name === '-h' || name === 'help' || args.includes('--help')) {
+    process.stdout.write(USAGE);
+    return 0;
+  }
+  try {
+    if (name === undefined) throw new UsageError('a command is missing');
+    const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+    if (command === undefined) throw new UsageError(`'${name}' is no command`);
+    return await command(args);
+  } catch (error) {
+    if (error instanceof UsageError) {
+      process.stderr.write(`tftrt: ${error.message}\n\n${USAGE}`);
+      return 2;
+    }
+    if (!(error instanceof TftrtError)) throw error;
+    process.stderr.write(`\ntftrt: failed (${error.code}).\n${error.message}\n`);
+    return 1;
+  }
+}
+
+main(process.argv.slice(2)).then((code) => {
+  process.exitCode = code;
+});

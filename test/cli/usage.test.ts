@@ -1,0 +1,36 @@
+import { expect } from 'chai';
+import { tftrt } from './run_cli';
+
+describe('tftrt', () => {
+  it('prints its usage with --help', async () => {
+    for (const args of [['--help'], ['-h'], ['doctor', '--help'], ['install', '--help']]) {
+      const { code, stdout, stderr } = await tftrt(args);
+      expect(code).to.equal(0);
+      expect(stdout).to.contain('tftrt doctor [--json]').and.contain('tftrt install [--gpu] [--from FOLDER]');
+      expect(stderr).to.equal('');
+    }
+  });
+
+  const wrong: [string[], string][] = [
+    [[], 'a command is missing'],
+    [['docter'], "'docter' is no command"],
+    [['constructor'], "'constructor' is no command"],
+    [['--json'], "'--json' is no command"],
+    [['doctor', '--jason'], '--jason'],
+    [['doctor', 'now'], 'now'],
+    [['install', '--from'], '--from'],
+    [['install', '--gpu=1'], '--gpu'],
+    [['install', 'folder'], 'folder'],
+  ];
+  for (const [args, said] of wrong) {
+    it(`refuses \`tftrt ${args.join(' ')}\``, async () => {
+      const { code, stdout, stderr } = await tftrt(args);
+      expect(code).to.equal(2);
+      expect(stdout).to.equal('');
+      expect(stderr)
+        .to.match(/^tftrt: /)
+        .and.contain(said)
+        .and.contain('usage: tftrt COMMAND');
+    });
+  }
+});
