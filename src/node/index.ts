@@ -1,0 +1,27 @@
+// What `require('@tensorflow/tfjs-node-gpu')` gives: all of @tensorflow/tfjs with `tf.node`, the handlers of `tf.io`, and the
+// backend in use from the start.
+import '..';
+import * as tf from '@tensorflow/tfjs';
+import { BACKEND_NAME } from '../backend/kernels/table';
+import { nodeHTTPRequest } from './http';
+import { decodeBmp, decodeGif, decodeImage, decodeJpeg, decodePng, encodeJpeg, encodePng } from './image';
+
+export * from '@tensorflow/tfjs';
+
+export const node = {
+  decodeImage,
+  decodeBmp,
+  decodeGif,
+  decodePng,
+  decodeJpeg,
+  encodeJpeg,
+  encodePng,
+};
+
+export const io = { ...tf.io, nodeHTTPRequest };
+
+/** `tfjs-node`: the version whose API this is. */
+export const version = { ...tf.version, 'tfjs-node': tf.version.tfjs };
+
+// Where TensorFlow cannot be loaded, every use of the backend throws the reason.
+void tf.setBackend(BACKEND_NAME);
