@@ -5,6 +5,8 @@ import * as tf from '@tensorflow/tfjs';
 import { BACKEND_NAME } from '../backend/kernels/table';
 import { nodeHTTPRequest } from './http';
 import { decodeBmp, decodeGif, decodeImage, decodeJpeg, decodePng, encodeJpeg, encodePng } from './image';
+import { getMetaGraphsFromSavedModel } from './meta_graphs';
+import { getNumOfSavedModels, loadSavedModel } from './saved_model';
 
 export * from '@tensorflow/tfjs';
 
@@ -16,7 +18,12 @@ export const node = {
   decodeJpeg,
   encodeJpeg,
   encodePng,
+  getMetaGraphsFromSavedModel,
+  getNumOfSavedModels,
+  loadSavedModel,
 };
+
+export type { TFSavedModel } from './saved_model';
 
 export const io = { ...tf.io, nodeHTTPRequest };
 
