@@ -7,6 +7,8 @@ import { nodeHTTPRequest } from './http';
 import { decodeBmp, decodeGif, decodeImage, decodeJpeg, decodePng, encodeJpeg, encodePng } from './image';
 import { getMetaGraphsFromSavedModel } from './meta_graphs';
 import { getNumOfSavedModels, loadSavedModel } from './saved_model';
+import { summaryFileWriter } from './summary_writer';
+import { tensorBoard } from './tensor_board';
 
 export * from '@tensorflow/tfjs';
 
@@ -18,12 +20,16 @@ export const node = {
   decodeJpeg,
   encodeJpeg,
   encodePng,
+  summaryFileWriter,
+  tensorBoard,
   getMetaGraphsFromSavedModel,
   getNumOfSavedModels,
   loadSavedModel,
 };
 
 export type { TFSavedModel } from './saved_model';
+export type { SummaryFileWriter } from './summary_writer';
+export type { TensorBoardCallback, TensorBoardCallbackArgs } from './tensor_board';
 
 export const io = { ...tf.io, nodeHTTPRequest };
 
