@@ -3,6 +3,7 @@
 import '..';
 import * as tf from '@tensorflow/tfjs';
 import { BACKEND_NAME } from '../backend/kernels/table';
+import { fileSystem } from '../io/graph_def_files';
 import { nodeHTTPRequest } from './http';
 import { decodeBmp, decodeGif, decodeImage, decodeJpeg, decodePng, encodeJpeg, encodePng } from './image';
 import { getMetaGraphsFromSavedModel } from './meta_graphs';
@@ -31,7 +32,7 @@ export type { TFSavedModel } from './saved_model';
 export type { SummaryFileWriter } from './summary_writer';
 export type { TensorBoardCallback, TensorBoardCallbackArgs } from './tensor_board';
 
-export const io = { ...tf.io, nodeHTTPRequest };
+export const io = { ...tf.io, fileSystem, nodeHTTPRequest };
 
 /** `tfjs-node`: the version whose API this is. */
 export const version = { ...tf.version, 'tfjs-node': tf.version.tfjs };
