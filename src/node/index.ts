@@ -7,6 +7,7 @@ import { fileSystem } from '../io/graph_def_files';
 import { nodeHTTPRequest } from './http';
 import { decodeBmp, decodeGif, decodeImage, decodeJpeg, decodePng, encodeJpeg, encodePng } from './image';
 import { getMetaGraphsFromSavedModel } from './meta_graphs';
+import { ProgbarLogger } from './progress_logger';
 import { getNumOfSavedModels, loadSavedModel } from './saved_model';
 import { summaryFileWriter } from './summary_writer';
 import { tensorBoard } from './tensor_board';
@@ -36,6 +37,9 @@ export const io = { ...tf.io, fileSystem, nodeHTTPRequest };
 
 /** `tfjs-node`: the version whose API this is. */
 export const version = { ...tf.version, 'tfjs-node': tf.version.tfjs };
+
+// What `fit` prints unless its `verbose` is 0.
+tf.registerCallbackConstructor(1, ProgbarLogger);
 
 // Where TensorFlow cannot be loaded, every use of the backend throws the reason.
 void tf.setBackend(BACKEND_NAME);
