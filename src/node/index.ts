@@ -3,6 +3,7 @@
 import '..';
 import * as tf from '@tensorflow/tfjs';
 import { BACKEND_NAME } from '../backend/kernels/table';
+import { registerAlias } from '../backend/register';
 import { fileSystem } from '../io/graph_def_files';
 import { nodeHTTPRequest } from './http';
 import { decodeBmp, decodeGif, decodeImage, decodeJpeg, decodePng, encodeJpeg, encodePng } from './image';
@@ -37,6 +38,9 @@ export const io = { ...tf.io, fileSystem, nodeHTTPRequest };
 
 /** `tfjs-node`: the version whose API this is. */
 export const version = { ...tf.version, 'tfjs-node': tf.version.tfjs };
+
+// For programs that set the backend by the name that tfjs-node gives its own.
+registerAlias('tensorflow');
 
 // What `fit` prints unless its `verbose` is 0.
 tf.registerCallbackConstructor(1, ProgbarLogger);

@@ -127,7 +127,7 @@ export class TFSavedModel extends SavedModel {
     if (sameElements(names, provided)) return;
     throw new TftrtError(
       'TFTRT_INVALID_INPUT',
-      `The model signatureDef input names are ${names}, however the provided input names are ${provided}.`,
+      `The model signatureDef input names are ${names}, however the provided input names are ${provided.sort()}.`,
     );
   }
 }

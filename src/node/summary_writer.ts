@@ -110,8 +110,15 @@ export function summaryFileWriter(
   return writer;
 }
 
+/** At the end of the process, where an exception would change its exit code and keep the other writers from theirs. */
 function flushAll(): void {
-  for (const writer of writers.values()) writer.flush();
+  for (const [logdir, writer] of writers) {
+    try {
+      writer.flush();
+    } catch (error) {
+      console.warn(`The last summaries for ${logdir} are lost: ${(error as Error).message}`);
+    }
+  }
 }
 
 function requireStep(step: number): void {

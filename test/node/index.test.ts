@@ -18,6 +18,32 @@ describe('tfjs-backend-tftrt/node', () => {
     expect(tf.version).to.deep.equal({ ...tfjs.version, 'tfjs-node': tfjs.version.tfjs });
   });
 
+  it('has the members of tf.node', () => {
+    const members = [
+      ...['decodeBmp', 'decodeGif', 'decodeImage', 'decodeJpeg', 'decodePng', 'encodeJpeg', 'encodePng'],
+      ...['getMetaGraphsFromSavedModel', 'getNumOfSavedModels', 'loadSavedModel'],
+      ...['summaryFileWriter', 'tensorBoard'],
+    ];
+    expect(Object.keys(tf.node).sort()).to.deep.equal(members);
+  });
+
+  it('takes the name of tfjs-node’s backend for its own', async () => {
+    const x = tf.tensor1d([1, 2]);
+    await tf.setBackend('tensorflow');
+    try {
+      expect(tf.getBackend()).to.equal('tensorflow');
+      expect(tf.findBackend('tensorflow')).to.equal(tf.findBackend('tftrt'));
+      expect([...tf.tidy(() => tf.relu(x.sub(1))).dataSync()]).to.deep.equal([0, 1]);
+      expect(tf.getKernelsForBackend('tensorflow').length).to.be.at.least(
+        tf.getKernelsForBackend('cpu').length,
+      );
+    } finally {
+      await tf.setBackend('tftrt');
+    }
+    expect([...x.add(1).dataSync()]).to.deep.equal([2, 3]);
+    x.dispose();
+  });
+
   const programs = {
     require: [
       '--print',

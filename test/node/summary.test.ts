@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { expect } from 'chai';
@@ -118,6 +118,21 @@ describe('tf.node: summaries', () => {
     const program = `require('tfjs-backend-tftrt/node').node.summaryFileWriter(${JSON.stringify(folder())}).scalar('x', 4, 1)`;
     execFileSync(process.execPath, ['--eval', program], { stdio: 'ignore' });
     expect(readEvents(folder())).to.deep.equal([{ step: 1n, tag: 'x', value: 4 }]);
+  }).timeout(120_000);
+
+  it('says at the end of the process what is lost, and ends it as it would', () => {
+    const [full, kept] = [path.join(folder(), 'full'), path.join(folder(), 'kept')];
+    const program = `const { node } = require('tfjs-backend-tftrt/node');
+      const [full] = ${JSON.stringify([full, kept])}.map((logdir) => {
+        const writer = node.summaryFileWriter(logdir);
+        writer.scalar('x', 4, 1);
+        return writer;
+      });
+      full.flush = () => { throw new Error('no space is left'); };`;
+    const { status, stderr } = spawnSync(process.execPath, ['--eval', program], { encoding: 'utf8' });
+    expect(stderr).to.include(`The last summaries for ${full} are lost: no space is left`);
+    expect(status).to.equal(0);
+    expect(readEvents(kept)).to.deep.equal([{ step: 1n, tag: 'x', value: 4 }]);
   }).timeout(120_000);
 
   it('refuses wrong arguments', async () => {
