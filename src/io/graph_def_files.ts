@@ -31,6 +31,12 @@ export class GraphDefFilesHandler implements io.IOHandler {
  * and the manifest of its weights. Saves into a folder.
  */
 export function fileSystem(paths: string | string[]): io.IOHandler {
+  if (![paths].flat().every((one) => typeof one === 'string')) {
+    throw new TftrtError(
+      'TFTRT_INVALID_ARGUMENT',
+      `fileSystem takes a path or two, got ${JSON.stringify(paths)}.`,
+    );
+  }
   if (!Array.isArray(paths)) return new FileSystemHandler(path.resolve(paths));
   const [graphFile, manifestFile] = paths;
   if (paths.length !== 2) {

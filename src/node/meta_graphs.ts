@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { MetaGraph, ModelTensorInfo } from '@tensorflow/tfjs-core';
 import { TftrtError } from '../errors';
+import { checkArguments } from '../models/saved_model';
 import { type ModelSignature, parseSignatures, type SignatureEndpoint } from '../models/signature';
 import { toModelTensorInfo } from '../models/signature_model';
 import { nativeRuntime } from '../native';
@@ -22,6 +23,7 @@ interface Signatures {
  * in TensorFlow, and its shape, where −1 is any size.
  */
 export async function getMetaGraphsFromSavedModel(path: string): Promise<MetaGraph[]> {
+  checkArguments(path, [], '', 'getMetaGraphsFromSavedModel');
   return readMetaGraphs(path).map(({ tags, signatures }) => ({
     tags,
     signatureDefs: Object.fromEntries(

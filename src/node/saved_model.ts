@@ -7,7 +7,7 @@ import {
 } from '@tensorflow/tfjs-core';
 import { activeDevice } from '../backend/active';
 import { TftrtError } from '../errors';
-import { SavedModel } from '../models/saved_model';
+import { checkArguments, SavedModel } from '../models/saved_model';
 import type { ModelSignature, SignatureEndpoint } from '../models/signature';
 import { toModelTensorInfo } from '../models/signature_model';
 import { nativeRuntime } from '../native';
@@ -32,6 +32,7 @@ export async function loadSavedModel(
   tags: string[] = ['serve'],
   signature = 'serving_default',
 ): Promise<TFSavedModel> {
+  checkArguments(path, tags, signature);
   const found = readSignature(path, tags, signature);
   const shared = share(path, tags);
   try {

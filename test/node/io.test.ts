@@ -66,6 +66,11 @@ describe('tf.io.fileSystem', () => {
     const error = await errorOf(() => tf.io.fileSystem(['a', 'b', 'c']));
     expect(error.message).to.equal('file paths must have a length of 2, (actual length is 3).');
     expect(error.code).to.equal('TFTRT_INVALID_ARGUMENT');
+    const none = await errorOf(() => tf.io.fileSystem(undefined as never));
+    expect([none.code, none.message]).to.deep.equal([
+      'TFTRT_INVALID_ARGUMENT',
+      'fileSystem takes a path or two, got undefined.',
+    ]);
   });
 });
 

@@ -154,6 +154,9 @@ describe('tf.node: SavedModels', () => {
         'The SavedModel does not have signature: other',
         () => node.loadSavedModel(directory, ['serve'], 'other'),
       ],
+      ['loadSavedModel: the folder is undefined', () => node.loadSavedModel(undefined as never)],
+      ['loadSavedModel: tags is "serve"', () => node.loadSavedModel(directory, 'serve' as never)],
+      ['getMetaGraphsFromSavedModel: the folder is 7', () => node.getMetaGraphsFromSavedModel(7 as never)],
       [`reading the SavedModel ${damaged}`, () => node.loadSavedModel(damaged)],
     ];
     for (const [text, work] of cases) expect((await errorOf(work)).message).to.include(text);
