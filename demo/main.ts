@@ -21,7 +21,7 @@ async function main(): Promise<void> {
   const { tensorFlowVersion, device } = tftrt.stats();
   console.log(`\ntftrt with TensorFlow ${tensorFlowVersion} on ${device}\nphoto: ${photoFile}`);
 
-  const photo = decodeImage(fs.readFileSync(photoFile));
+  const photo = decodeImage(fs.readFileSync(photoFile), 3) as tf.Tensor3D;
   const [detector, loadMs] = await timed(() => Detector.load(models));
   const input = detector.prepare(photo);
   const [output, whole] = await timeRuns(() => detector.run(input));

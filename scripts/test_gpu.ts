@@ -13,7 +13,7 @@ import { add, type Counts, conclude, type Result, runTestFiles } from './run_moc
 const root = path.resolve(__dirname, '..', '..');
 
 /** What differs on a GPU. Set-up, and graphs that only concern the CPU, are tested by `npm test`. */
-const FOLDERS = ['backend', 'conformance', 'gpu', 'io', 'kernels', 'models', 'native', 'process'];
+const FOLDERS = ['backend', 'conformance', 'gpu', 'io', 'kernels', 'models', 'native', 'node', 'process'];
 
 function testFiles(): string[] {
   return FOLDERS.flatMap((folder) =>

@@ -3,14 +3,19 @@ import { type Attributes, attributeKinds, toAttrValue } from './op_attributes';
 
 /**
  * Ops that compute on the CPU even where there is a GPU: of the sparse ones, its kernels leave indices unchecked and give numbers where
- * tfjs has an error; of the counting ones, it has kernels without weights only.
+ * tfjs has an error; of the counting ones, it has kernels without weights only. Summaries are written by the host.
  */
 const ON_CPU: ReadonlySet<string> = new Set([
   'Bincount',
+  'CreateSummaryFileWriter',
   'DenseBincount',
+  'FlushSummaryWriter',
   'SparseFillEmptyRows',
   'SparseSegmentMean',
   'SparseSegmentSum',
+  'SummaryWriter',
+  'WriteScalarSummary',
+  'WriteSummary',
 ]);
 
 /** cuDNN normalizes over so many neighbours on either side. */

@@ -18,8 +18,8 @@ import { nameDevice, numberedName } from './names';
 /** Above cpu (1) and webgl (2); the same as that of tfjs-node's backend. */
 const PRIORITY = 3;
 
-/** tfjs takes none of the numbered backends by itself: below cpu. */
-const NUMBERED_PRIORITY = 0;
+/** tfjs takes none of the other names by itself: below cpu. */
+const OTHER_NAMES_PRIORITY = 0;
 
 /** Registers the backend and its kernels with tfjs, once per process and copy of tfjs-core. */
 export function registerTftrt(): void {
@@ -33,20 +33,26 @@ export function registerTftrt(): void {
 
 /** Registers a backend for each device that is configured: `tftrt:0`, which is `tftrt` itself, `tftrt:1`… */
 export function registerDevices(): void {
-  for (let device = 0; device < numberOfDevices(); device++) {
-    const name = numberedName(device);
-    if (findBackendFactory(name)) continue;
-    nameDevice(name, device);
-    const known = registeredKernels(name);
-    for (const kernel of getKernelsForBackend(BACKEND_NAME)) {
-      if (!known.has(kernel.kernelName)) registerKernel({ ...kernel, backendName: name });
-    }
-    registerBackend(
-      name,
-      () => (device === 0 ? sameBackend(name) : createBackend(device, name)),
-      NUMBERED_PRIORITY,
-    );
+  for (let device = 0; device < numberOfDevices(); device++) registerNamed(numberedName(device), device);
+}
+
+/** Registers the backend `tftrt` under another name too, for programs that set it by that. */
+export function registerAlias(name: string): void {
+  registerNamed(name, 0);
+}
+
+function registerNamed(name: string, device: number): void {
+  if (findBackendFactory(name)) return;
+  nameDevice(name, device);
+  const known = registeredKernels(name);
+  for (const kernel of getKernelsForBackend(BACKEND_NAME)) {
+    if (!known.has(kernel.kernelName)) registerKernel({ ...kernel, backendName: name });
   }
+  registerBackend(
+    name,
+    () => (device === 0 ? sameBackend(name) : createBackend(device, name)),
+    OTHER_NAMES_PRIORITY,
+  );
 }
 
 /** The backend `tftrt` under another name. */

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { io } from '@tensorflow/tfjs-core';
 import { TftrtError } from '../errors';
-import { FileSystemHandler } from './file_system';
+import { fileSystem } from './graph_def_files';
 
 const SCHEME = 'file://';
 
@@ -17,16 +17,18 @@ export function registerFileRouter(): void {
   io.registerSaveRouter((url) => route(url, io.getSaveHandlers));
 }
 
-function route(url: string | string[], handlersOf: (url: string) => unknown[]): io.IOHandler {
+function route(url: string | string[], handlersOf: (url: string | string[]) => unknown[]): io.IOHandler {
   const none = null as unknown as io.IOHandler; // what tfjs expects of a router that does not claim the URL
-  if (typeof url !== 'string' || !url.startsWith(SCHEME) || asking) return none;
+  const urls = Array.isArray(url) ? url : [url];
+  const claimed = urls.length > 0 && urls.every((one) => typeof one === 'string' && one.startsWith(SCHEME));
+  if (!claimed || asking) return none;
   asking = true;
   try {
     if (handlersOf(url).length > 0) return none;
   } finally {
     asking = false;
   }
-  return new FileSystemHandler(pathOf(url));
+  return fileSystem(Array.isArray(url) ? url.map(pathOf) : pathOf(url));
 }
 
 /** `file:///absolute/path`, or `file://relative/path` as people write it for tfjs. */

@@ -50,7 +50,13 @@ export async function loadSavedModel(
   return new SavedModel(directory, program, found);
 }
 
-function checkArguments(directory: unknown, tags: unknown, signature: unknown): void {
+/** Throws `TFTRT_INVALID_ARGUMENT` for what nobody can have meant. */
+export function checkArguments(
+  directory: unknown,
+  tags: unknown,
+  signature: unknown,
+  caller = 'loadSavedModel',
+): void {
   const isText = (value: unknown) => typeof value === 'string';
   const problem = !isText(directory)
     ? `the folder is ${directory}; expected a path`
@@ -61,7 +67,7 @@ function checkArguments(directory: unknown, tags: unknown, signature: unknown): 
         : !isText(signature)
           ? `signature is ${signature}; expected a string`
           : null;
-  if (problem !== null) throw new TftrtError('TFTRT_INVALID_ARGUMENT', `loadSavedModel: ${problem}.`);
+  if (problem !== null) throw new TftrtError('TFTRT_INVALID_ARGUMENT', `${caller}: ${problem}.`);
 }
 
 /** A signature of a SavedModel as one callable. Made by `loadSavedModel`. */

@@ -20,21 +20,24 @@ type Outputs = Tensor | Tensor[] | NamedTensorMap;
 
 /** A graph with named inputs and outputs, run as one callable. */
 export abstract class SignatureModel implements InferenceModel {
-  /** The inputs, in the order in which a list of tensors binds to them; unknown dimensions are −1. */
-  readonly inputs: ModelTensorInfo[];
-  /** The outputs, in the order in which a list of them is returned. */
-  readonly outputs: ModelTensorInfo[];
-  private disposed = false;
+  protected disposed = false;
 
   /** @internal */
   constructor(
     /** What messages call the model. */
     protected readonly label: string,
     private readonly program: Program,
-    private readonly signature: ModelSignature,
-  ) {
-    this.inputs = signature.inputs.map(toModelTensorInfo);
-    this.outputs = signature.outputs.map(toModelTensorInfo);
+    protected readonly signature: ModelSignature,
+  ) {}
+
+  /** The inputs, in the order in which a list of tensors binds to them; unknown dimensions are −1. */
+  get inputs(): ModelTensorInfo[] {
+    return this.signature.inputs.map(toModelTensorInfo);
+  }
+
+  /** The outputs, in the order in which a list of them is returned. */
+  get outputs(): ModelTensorInfo[] {
+    return this.signature.outputs.map(toModelTensorInfo);
   }
 
   /** Output names → names of the graph's tensors. */
@@ -80,6 +83,11 @@ export abstract class SignatureModel implements InferenceModel {
   /** Releases the model; runs in flight still finish. Using it afterwards throws `TFTRT_MODEL_DISPOSED`. */
   dispose(): void {
     this.disposed = true;
+    this.releaseProgram();
+  }
+
+  /** A model that shares its program with others leaves it to the last of them. */
+  protected releaseProgram(): void {
     this.program.dispose();
   }
 
@@ -248,6 +256,6 @@ function shapeResult(inputs: Inputs, outputs: SignatureEndpoint[], results: Tens
   return Object.fromEntries(outputs.map(({ name }, i) => [name, results[i]!]));
 }
 
-function toModelTensorInfo({ name, tfDtype, dtype, shape }: SignatureEndpoint): ModelTensorInfo {
+export function toModelTensorInfo({ name, tfDtype, dtype, shape }: SignatureEndpoint): ModelTensorInfo {
   return { name, dtype: dtype as DataType, tfDtype, ...(shape === null ? {} : { shape }) };
 }

@@ -94,10 +94,19 @@ export class KernelCall {
     return this.constant([value], dtype, []);
   }
 
-  /** A constant string of rank 0. */
-  string(text: string): Value {
-    const handle = this.backend.runtime.addon.createStringTensor(0, [util.encodeString(text)]);
+  /** A constant string, or bytes, of rank 0. */
+  string(text: string | Uint8Array): Value {
+    const bytes = typeof text === 'string' ? util.encodeString(text) : text;
+    const handle = this.backend.runtime.addon.createStringTensor(0, [bytes]);
     return this.own({ handle, shape: [], dtype: DT.STRING });
+  }
+
+  /** A tensor of values that are unlikely to come again, which is not kept for the next call. */
+  tensor(values: ArrayBufferView, shape: number[], dtype: Exclude<DTypeName, 'string'>): Value {
+    const number = DTYPE_NUMBERS[dtype];
+    this.backend.writeShape(shape);
+    const handle = this.backend.runtime.addon.createTensor(number, shape.length, values);
+    return this.own({ handle, shape, dtype: number });
   }
 
   /** A tensor made from values on the host. */
