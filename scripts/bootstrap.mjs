@@ -176,6 +176,7 @@ function compile() {
     '-b',
     'tsconfig.dev.json',
   ]);
+  fs.chmodSync(path.join(root, 'dist/cli/main.js'), 0o755); // the command tftrt
   fs.writeFileSync(stampFile, stamp);
 }
 
