@@ -1,5 +1,6 @@
 #include "program.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "boundary.h"
@@ -114,6 +115,7 @@ void Program::RememberNodes(const tf::GraphDef& graph) {
     tf::NodeDef& kept = nodes_[node.name()];
     kept.set_name(node.name());
     kept.set_op(node.op());
+    *kept.mutable_input() = node.input();
     has_engines_ |= node.op() == "TRTEngineOp";
     for (const auto& [name, value] : node.attr()) {
       if (!value.has_tensor()) (*kept.mutable_attr())[name] = value;
@@ -127,6 +129,59 @@ tf::DataType Program::TypeOf(const std::string& name) const {
   if (found == nodes_.end())
     throw Error("TFTRT_NOT_FOUND", absl::StrCat("the graph has no node '", id.node(), "'"));
   return OutputType(*functions_, found->second, id.index());
+}
+
+namespace {
+
+// Ops that write variables, by how their names begin.
+bool IsWriter(const std::string& op) {
+  for (const char* beginning :
+       {"Assign", "ResourceApply", "ResourceSparseApply", "ResourceScatter", "ResourceStridedSliceAssign",
+        "Apply", "SparseApply", "ScatterAdd", "ScatterDiv", "ScatterMax", "ScatterMin", "ScatterMul",
+        "ScatterSub", "ScatterUpdate", "ScatterNdAdd", "ScatterNdSub", "ScatterNdUpdate",
+        "StridedSliceAssign"}) {
+    if (absl::StartsWith(op, beginning)) return true;
+  }
+  return false;
+}
+
+// Whether the node writes variables, or a function that it calls does.
+bool NodeWrites(const tf::FunctionLibraryDefinition& functions, const tf::NodeDef& node,
+                std::unordered_set<std::string>* seen) {
+  if (IsWriter(node.op())) return true;
+  std::vector<std::string> called = {node.op()};
+  for (const auto& [name, value] : node.attr()) {
+    if (value.has_func()) called.push_back(value.func().name());
+    for (const tf::NameAttrList& function : value.list().func()) called.push_back(function.name());
+  }
+  for (const std::string& name : called) {
+    const tf::FunctionDef* function = functions.Find(name);
+    if (function == nullptr || !seen->insert(name).second) continue;
+    for (const tf::NodeDef& inner : function->node_def()) {
+      if (NodeWrites(functions, inner, seen)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool Program::Writes(const std::vector<std::string>& fetches) const {
+  std::unordered_set<std::string> functions, met;
+  std::vector<std::string> open;
+  const auto meet = [&](const std::string& tensor) {
+    std::string node(tf::ParseTensorName(tensor).node());
+    if (met.insert(node).second) open.push_back(std::move(node));
+  };
+  for (const std::string& fetch : fetches) meet(fetch);
+  while (!open.empty()) {
+    const auto found = nodes_.find(open.back());
+    open.pop_back();
+    if (found == nodes_.end()) continue;
+    if (NodeWrites(*functions_, found->second, &functions)) return true;
+    for (const std::string& input : found->second.input()) meet(input);
+  }
+  return false;
 }
 
 void Program::RunTargets(const std::vector<std::string>& targets) {

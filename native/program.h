@@ -36,6 +36,8 @@ class Program {
   tensorflow::Session* session() { return session_.get(); }
   // The dtype of the tensor `name` ("node:index"); throws TFTRT_NOT_FOUND when the graph has no such tensor.
   tensorflow::DataType TypeOf(const std::string& name) const;
+  // Whether computing these tensors, or nodes, writes variables.
+  bool Writes(const std::vector<std::string>& fetches) const;
   // Whether TensorRT computes parts of it.
   bool has_engines() const { return has_engines_; }
   // Runs nodes for their effect (table initializers).

@@ -82,6 +82,12 @@ Napi::Value ProgramTensorType(EnvState& state, const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), GetProgram(state, info[0]).TypeOf(info[1].As<Napi::String>()));
 }
 
+// Arguments: program, array of tensor names. Whether computing them writes variables.
+Napi::Value ProgramWrites(EnvState& state, const Napi::CallbackInfo& info) {
+  return Napi::Boolean::New(info.Env(),
+                            GetProgram(state, info[0]).Writes(ToStrings(info[1].As<Napi::Array>())));
+}
+
 // Arguments: program, array of node names.
 Napi::Value RunProgramTargets(EnvState& state, const Napi::CallbackInfo& info) {
   GetProgram(state, info[0]).RunTargets(ToStrings(info[1].As<Napi::Array>()));
@@ -183,6 +189,7 @@ void RegisterProgramFunctions(napi_env env, napi_value exports) {
   Export<Guarded<ReadSavedModelMetaGraphs>>(env, exports, "readSavedModel");
   Export<Guarded<ProgramSignatures>>(env, exports, "programSignatures");
   Export<Guarded<ProgramTensorType>>(env, exports, "programTensorType");
+  Export<Guarded<ProgramWrites>>(env, exports, "programWrites");
   Export<Guarded<RunProgramTargets>>(env, exports, "runProgramTargets");
   Export<Guarded<ReleaseProgram>>(env, exports, "releaseProgram");
   Export<Guarded<CreateCallable>>(env, exports, "createCallable");

@@ -102,6 +102,8 @@ export interface NativeAddon {
   programSignatures(program: Handle): string;
   /** dtype of a tensor "node:index"; throws TFTRT_NOT_FOUND. */
   programTensorType(program: Handle, tensor: string): number;
+  /** Whether computing these tensors writes variables. */
+  programWrites(program: Handle, fetches: string[]): boolean;
   runProgramTargets(program: Handle, nodes: string[]): void;
   releaseProgram(program: Handle): void;
   /** Takes tensorflow.CallableOptions in JSON. */

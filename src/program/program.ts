@@ -35,6 +35,8 @@ const NARROWED_ON_HOST: ReadonlySet<number> = new Set([DT.INT64, DT.UINT32, DT.U
 export class Program {
   private readonly callables = new Map<string, Handle>();
   private upper: Tiers | undefined;
+  /** Whether any run wrote variables. */
+  private writes = false;
   private disposed = false;
 
   private constructor(
@@ -115,9 +117,10 @@ export class Program {
     this.requireLive();
     if (fetches.length === 0) return [];
     const key = callableKey(feeds, fetches);
-    const runner = this.runtime.onGpu
-      ? this.tiers(backend).runnerFor(key, feeds, fetches, inputs)
-      : undefined;
+    const runner =
+      this.runtime.onGpu && !this.writes
+        ? this.tiers(backend).runnerFor(key, feeds, fetches, inputs)
+        : undefined;
     let failure: unknown;
     if (runner !== undefined) {
       try {
@@ -156,7 +159,10 @@ export class Program {
     return {
       label: this.label,
       sessionConfig: JSON.stringify(sessionConfig(this.runtime, true)),
-      graph: (feeds, fetches) => this.source([...feeds], [...fetches]),
+      graph: async (feeds, fetches) => {
+        if (this.writes) throw writesVariables(this.label);
+        return this.source([...feeds], [...fetches]);
+      },
       base: (feeds, fetches) => this.base(feeds, fetches),
     };
   }
@@ -182,9 +188,10 @@ export class Program {
     this.requireLive();
     if (fetches.length === 0) return [];
     const key = callableKey(feeds, fetches);
-    const runner = this.runtime.onGpu
-      ? this.tiers(backend).runnerFor(key, feeds, fetches, inputs)
-      : undefined;
+    const runner =
+      this.runtime.onGpu && !this.writes
+        ? this.tiers(backend).runnerFor(key, feeds, fetches, inputs)
+        : undefined;
     // Take part in the ownership of the inputs until the native run holds them.
     for (const input of inputs) backend.incRef(input.dataId);
     let outputs: Promise<Int32Array>;
@@ -272,6 +279,11 @@ export class Program {
 
   private callableOptions(feeds: string[], fetches: string[]): string {
     this.requireLive();
+    // Engines and CUDA graphs have the variables as they were.
+    if (!this.writes && this.runtime.onGpu && this.runtime.addon.programWrites(this.handle, fetches)) {
+      this.writes = true;
+      this.upper?.dispose();
+    }
     return placedOptions(this.runtime, this.handle, feeds, fetches);
   }
 
@@ -285,6 +297,13 @@ export class Program {
   requireLive(): void {
     if (this.disposed) throw disposedModel(this.label);
   }
+}
+
+function writesVariables(label: string): TftrtError {
+  return new TftrtError(
+    'TFTRT_NOT_FREEZABLE',
+    `The model ${label} writes its variables, so that no engine can be built of it: TensorFlow goes on serving it.`,
+  );
 }
 
 /** Names a set of feeds and fetches. */

@@ -123,4 +123,51 @@ describe('canonical graphs', () => {
     for (const handle of [once, twice]) addon.releaseGraph(handle);
     addon.releaseProgram(program);
   });
+
+  it('are not of programs that write variables, which the addon knows', () => {
+    const float = { type: 'DT_FLOAT' };
+    const nodes = [
+      { name: 'v', op: 'VarHandleOp', attr: { dtype: float, shape: { shape: {} } } },
+      {
+        name: 'one',
+        op: 'Const',
+        attr: { dtype: float, value: { tensor: { dtype: 'DT_FLOAT', floatVal: [1] } } },
+      },
+      { name: 'more', op: 'AssignAddVariableOp', input: ['v', 'one'], attr: { dtype: float } },
+      { name: 'read', op: 'ReadVariableOp', input: ['v'], attr: { dtype: float } },
+      { name: 'after', op: 'ReadVariableOp', input: ['v', '^more'], attr: { dtype: float } },
+      {
+        name: 'called',
+        op: 'StatefulPartitionedCall',
+        input: ['v', 'one'],
+        attr: {
+          Tin: { list: { type: ['DT_RESOURCE', 'DT_FLOAT'] } },
+          Tout: { list: {} },
+          f: { func: { name: 'add' } },
+        },
+      },
+    ];
+    const add = {
+      signature: {
+        name: 'add',
+        inputArg: [
+          { name: 'v', type: 'DT_RESOURCE' },
+          { name: 'x', type: 'DT_FLOAT' },
+        ],
+        isStateful: true,
+      },
+      nodeDef: [{ name: 'a', op: 'AssignAddVariableOp', input: ['v', 'x'], attr: { dtype: float } }],
+    };
+    const graph = JSON.stringify({ node: nodes, library: { function: [add] }, versions: { producer: 1900 } });
+    const program = addon.createProgram(false, graph, '{"deviceCount":{"GPU":0}}', [], [], [], []);
+    const writes = (name: string) => addon.programWrites(program, [name]);
+    expect(['read:0', 'one:0', 'more', 'after:0', 'called'].map(writes)).to.deep.equal([
+      false,
+      false,
+      true,
+      true,
+      true,
+    ]);
+    addon.releaseProgram(program);
+  });
 });
