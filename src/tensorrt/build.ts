@@ -151,7 +151,7 @@ class Build {
       fingerprint,
       ...decisive,
       corners: profile.corners,
-      calibration: calibrates ? hashOfSets(model.backend, calibration, tables) : null,
+      calibration: calibrates ? await hashOfSets(model.backend, calibration, tables) : null,
       tensorFlow: runtime.tensorFlowVersion,
       tensorRt: runtime.addon.tensorRtVersions().loaded,
       gpu: runtime.addon
@@ -209,7 +209,7 @@ class Build {
         stored.push([]);
         for (const [j, tensor] of set.entries()) {
           const file = `${kind}_${i}_${j}.bin`;
-          stored[i]!.push(await storeTensor(folder, file, hostTensor(backend, tensor)));
+          stored[i]!.push(await storeTensor(folder, file, await hostTensor(backend, tensor)));
         }
       }
       return stored;
@@ -471,8 +471,10 @@ function count(ops: readonly string[]): Record<string, number> {
   return counts;
 }
 
-function hostTensor(backend: TftrtBackend, tensor: TensorInfo) {
-  const values = backend.hostValues(tensor) as unknown;
+/** A copy of a tensor's values, made off the event loop: samples may be hundreds of megabytes. */
+async function hostTensor(backend: TftrtBackend, tensor: TensorInfo) {
+  await new Promise(setImmediate); // what is on the host is copied at once
+  const values = (await backend.read(tensor.dataId)) as unknown;
   return {
     dtype: toTFDataType(tensor.dtype as DataType),
     shape: tensor.shape,
@@ -481,15 +483,15 @@ function hostTensor(backend: TftrtBackend, tensor: TensorInfo) {
 }
 
 /** Names what calibration depends on. */
-function hashOfSets(
+async function hashOfSets(
   backend: TftrtBackend,
   sets: readonly TensorInfo[][],
   tables: Record<string, string>,
-): string {
+): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify(tables));
   for (const set of sets) {
     for (const tensor of set) {
-      const { shape, values } = hostTensor(backend, tensor);
+      const { shape, values } = await hostTensor(backend, tensor);
       hash.update(shape.join());
       if (Array.isArray(values)) for (const bytes of values) hash.update(bytes);
       else hash.update(new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
