@@ -8,6 +8,7 @@ import { fileSystem } from '../io/graph_def_files';
 import { nodeHTTPRequest } from './http';
 import { decodeBmp, decodeGif, decodeImage, decodeJpeg, decodePng, encodeJpeg, encodePng } from './image';
 import { getMetaGraphsFromSavedModel } from './meta_graphs';
+import { TFJS_NODE_BACKEND } from './names';
 import { ProgbarLogger } from './progress_logger';
 import { getNumOfSavedModels, loadSavedModel } from './saved_model';
 import { summaryFileWriter } from './summary_writer';
@@ -40,7 +41,7 @@ export const io = { ...tf.io, fileSystem, nodeHTTPRequest };
 export const version = { ...tf.version, 'tfjs-node': tf.version.tfjs };
 
 // For programs that set the backend by the name that tfjs-node gives its own.
-registerAlias('tensorflow');
+registerAlias(TFJS_NODE_BACKEND);
 
 // What `fit` prints unless its `verbose` is 0.
 tf.registerCallbackConstructor(1, ProgbarLogger);
