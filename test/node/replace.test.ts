@@ -109,7 +109,11 @@ describe('tfjs-backend-tftrt/replace-tfjs-node', function () {
         tf.registerKernel({
           kernelName: 'Triple',
           backendName: 'tensorflow',
-          kernelFunc: ({ inputs }) => tf.mul(inputs.x, 3),
+          kernelFunc: ({ inputs, backend }) => backend.executeSingleOutput(
+            'Mul',
+            [{ name: 'T', type: backend.binding.TF_ATTR_TYPE, value: backend.binding.TF_FLOAT }],
+            [inputs.x, tf.scalar(3)],
+          ),
         });
         console.log(tf.engine().runKernel('Triple', { x: tf.tensor1d([1, 2]) }).dataSync().join());`,
     });
