@@ -3,7 +3,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { expect } from 'chai';
 import { packageRoot } from '#src/setup/paths';
-import { useTemporaryFolder } from '../setup/helpers';
+import { useTemporaryFolder, writeFile } from '../setup/helpers';
+import { linkPackage, makeClient, runClient } from '../support/client';
 
 /** A program for tfjs-node: CommonJS and ES module. */
 const LOADERS = {
@@ -17,32 +18,8 @@ describe('tfjs-backend-tftrt/replace-tfjs-node', function () {
   this.timeout(120_000);
   const folder = useTemporaryFolder();
 
-  /** A client's folder with this package, tfjs, and packages made of the files given. */
-  function client(files: Readonly<Record<string, string>>): void {
-    link('tfjs-backend-tftrt', packageRoot);
-    for (const name of fs.readdirSync(path.join(packageRoot, 'node_modules/@tensorflow'))) {
-      link(`@tensorflow/${name}`, path.join(packageRoot, 'node_modules/@tensorflow', name));
-    }
-    for (const [name, content] of Object.entries(files)) {
-      fs.mkdirSync(path.dirname(path.join(folder(), name)), { recursive: true });
-      fs.writeFileSync(path.join(folder(), name), content);
-    }
-  }
-
-  function link(name: string, target: string): void {
-    const place = path.join(folder(), 'node_modules', name);
-    fs.mkdirSync(path.dirname(place), { recursive: true });
-    fs.symlinkSync(target, place);
-  }
-
-  function run(...args: string[]): string {
-    return execFileSync(process.execPath, args, {
-      cwd: folder(),
-      encoding: 'utf8',
-      env: { ...process.env, NODE_OPTIONS: '' },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    }).trim();
-  }
+  const client = (files: Readonly<Record<string, string>>) => makeClient(folder(), files);
+  const run = (...args: string[]) => runClient(folder(), args);
 
   for (const flag of ['-r', '--import']) {
     for (const [kind, loader] of Object.entries(LOADERS)) {
@@ -100,6 +77,67 @@ describe('tfjs-backend-tftrt/replace-tfjs-node', function () {
         new Worker(${JSON.stringify(LOADERS.cjs('@tensorflow/tfjs-node', REPORT))}, { eval: true });`,
     });
     expect(run('-r', 'tfjs-backend-tftrt/replace-tfjs-node', 'app.cjs')).to.equal('tensorflow,3,function');
+  });
+
+  it('computes with tensors of another copy of tfjs-core', () => {
+    client({
+      'app.cjs': `
+        const other = require('other-core');
+        const tf = require('@tensorflow/tfjs-node');
+        const mine = other.tensor1d([1, 2]);
+        const sum = other.add(mine, tf.tensor1d([3, 4]));
+        console.log(
+          other.Tensor !== tf.Tensor, other.getBackend(), sum instanceof tf.Tensor,
+          sum.dataSync().join(), tf.mul(sum, mine).dataSync().join(), tf.backend().getNumOfTFTensors() > 0,
+        );`,
+    });
+    // A real copy: by a link, it would be the same module.
+    const core = path.dirname(require.resolve('@tensorflow/tfjs-core/package.json'));
+    for (const file of ['package.json', 'dist/tf-core.node.js']) {
+      const place = path.join(folder(), 'node_modules/other-core', file);
+      fs.mkdirSync(path.dirname(place), { recursive: true });
+      fs.copyFileSync(path.join(core, file), place);
+    }
+    for (const name of ['long', 'node-fetch', 'seedrandom']) {
+      linkPackage(folder(), name, path.dirname(require.resolve(`${name}/package.json`, { paths: [core] })));
+    }
+    expect(run('-r', 'tfjs-backend-tftrt/replace-tfjs-node', 'app.cjs')).to.equal(
+      'true tensorflow true 4,6 4,12 true',
+    );
+  });
+
+  it('works through npm’s overrides and a package of two lines, too', () => {
+    writeFile(
+      path.join(folder(), 'third/package.json'),
+      '{ "name": "third", "version": "1.0.0", "dependencies": { "@tensorflow/tfjs-node": "^4.0.0" } }',
+    );
+    writeFile(path.join(folder(), 'third/index.js'), `module.exports = require('@tensorflow/tfjs-node');`);
+    const npm = (cwd: string, ...args: string[]) =>
+      execFileSync('npm', [...args, '--offline', '--ignore-scripts', '--no-audit', '--no-fund'], {
+        cwd,
+        stdio: 'pipe',
+      });
+    npm(path.join(folder(), 'third'), 'pack');
+    writeFile(
+      path.join(folder(), 'tfjs-node/package.json'),
+      '{ "name": "@tensorflow/tfjs-node", "version": "4.22.0", "main": "index.js" }',
+    );
+    writeFile(
+      path.join(folder(), 'tfjs-node/index.js'),
+      `module.exports = require('tfjs-backend-tftrt/node');`,
+    );
+    writeFile(
+      path.join(folder(), 'package.json'),
+      JSON.stringify({
+        dependencies: { third: 'file:third/third-1.0.0.tgz' },
+        overrides: { '@tensorflow/tfjs-node': 'file:tfjs-node' },
+      }),
+    );
+    npm(folder(), 'install');
+    linkPackage(folder(), 'tfjs-backend-tftrt', packageRoot);
+    writeFile(path.join(folder(), 'app.mjs'), `import * as tf from '@tensorflow/tfjs-node';\n${REPORT}`);
+    writeFile(path.join(folder(), 'app.cjs'), `const tf = require('third');\n${REPORT}`);
+    expect([run('app.cjs'), run('app.mjs')]).to.deep.equal(['tftrt,3,function', 'tftrt,3,function']);
   });
 
   it('runs kernels that others registered for tfjs-node’s backend', () => {
