@@ -90,6 +90,9 @@ export class NodeBackend extends TftrtBackend {
     inputs: TensorInfo[],
     numOutputs: number,
   ): Tensor[] {
+    if (!Array.isArray(opAttrs) || !Array.isArray(inputs)) {
+      throw invalid(`The op ${name} takes a list of attributes and a list of tensors; either may be empty.`);
+    }
     const attributes = toAttributes(this.runtime.addon, name, opAttrs);
     const call = new KernelCall({}, {}, this);
     const results: TensorInfo[] = [];

@@ -142,6 +142,7 @@ describe('helpers of tfjs-node’s backend', () => {
         "takes TensorFlow's number of a dtype",
       ],
       [run('Sqrt', [], 2), 'has 1 outputs here, and 2 were asked for'],
+      [cleanErrorOf(() => backend().executeSingleOutput('Sqrt', [], x as never)), 'a list of tensors'],
       [cleanErrorOf(() => backend().getDTypeInteger('int64' as 'int32')), 'Unsupported DType: int64'],
     ];
     for (const [failure, message] of cases) {
