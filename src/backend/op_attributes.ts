@@ -4,9 +4,15 @@ import type { NativeAddon } from '../native';
 
 /**
  * The value of an attribute of a TensorFlow op, as a kernel writes it. What it becomes (an int, a float, a list…) is up to the
- * op's definition. Dtypes are names (`float32`, `int64`…).
+ * op's definition. Dtypes are names (`float32`, `int64`…) or TensorFlow's numbers.
  */
-export type AttributeValue = number | boolean | string | readonly number[] | readonly string[];
+export type AttributeValue =
+  | number
+  | boolean
+  | string
+  | readonly number[]
+  | readonly boolean[]
+  | readonly string[];
 export type Attributes = Readonly<Record<string, AttributeValue>>;
 
 /** Dtypes of intermediate results: those of tfjs, and wider ones. */
@@ -34,7 +40,7 @@ export function attributeKinds(addon: NativeAddon, op: string): ReadonlyMap<stri
 
 /** A tensorflow.AttrValue in JSON. */
 export function toAttrValue(kind: string | undefined, value: AttributeValue): Record<string, unknown> {
-  const list = value as readonly (number | string)[];
+  const list = value as readonly (number | boolean | string)[];
   switch (kind) {
     case 'int':
       return { i: String(value) };
@@ -45,11 +51,15 @@ export function toAttrValue(kind: string | undefined, value: AttributeValue): Re
     case 'string':
       return { s: toBase64(value as string) };
     case 'type':
-      return { type: toTypeName(value as DTypeName) };
+      return { type: toTypeName(value as DTypeName | number) };
+    case 'shape':
+      return { shape: { dim: list.map((size) => ({ size: String(size) })) } };
     case 'list(int)':
       return { list: { i: list.map(String) } };
     case 'list(float)':
       return { list: { f: list.map((item) => toFloat(item as number)) } };
+    case 'list(bool)':
+      return { list: { b: list } };
     case 'list(string)':
       return { list: { s: list.map((item) => toBase64(item as string)) } };
     case 'list(type)':
@@ -72,6 +82,6 @@ function toBase64(text: string): string {
   return Buffer.from(text).toString('base64');
 }
 
-function toTypeName(dtype: DTypeName): string {
-  return tfDataTypeName(DTYPE_NUMBERS[dtype]);
+function toTypeName(dtype: DTypeName | number): string {
+  return tfDataTypeName(typeof dtype === 'number' ? dtype : DTYPE_NUMBERS[dtype]);
 }

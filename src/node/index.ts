@@ -5,9 +5,11 @@ import * as tf from '@tensorflow/tfjs';
 import { BACKEND_NAME } from '../backend/kernels/table';
 import { registerAlias } from '../backend/register';
 import { fileSystem } from '../io/graph_def_files';
+import { installBackendHelpers } from './backend_helpers';
 import { nodeHTTPRequest } from './http';
 import { decodeBmp, decodeGif, decodeImage, decodeJpeg, decodePng, encodeJpeg, encodePng } from './image';
 import { getMetaGraphsFromSavedModel } from './meta_graphs';
+import { TFJS_NODE_BACKEND } from './names';
 import { ProgbarLogger } from './progress_logger';
 import { getNumOfSavedModels, loadSavedModel } from './saved_model';
 import { summaryFileWriter } from './summary_writer';
@@ -30,6 +32,8 @@ export const node = {
   loadSavedModel,
 };
 
+export type { NodeBackend } from './backend_helpers';
+export type { OpAttribute } from './op_attribute_list';
 export type { TFSavedModel } from './saved_model';
 export type { SummaryFileWriter } from './summary_writer';
 export type { TensorBoardCallback, TensorBoardCallbackArgs } from './tensor_board';
@@ -39,8 +43,10 @@ export const io = { ...tf.io, fileSystem, nodeHTTPRequest };
 /** `tfjs-node`: the version whose API this is. */
 export const version = { ...tf.version, 'tfjs-node': tf.version.tfjs };
 
+installBackendHelpers();
+
 // For programs that set the backend by the name that tfjs-node gives its own.
-registerAlias('tensorflow');
+registerAlias(TFJS_NODE_BACKEND);
 
 // What `fit` prints unless its `verbose` is 0.
 tf.registerCallbackConstructor(1, ProgbarLogger);

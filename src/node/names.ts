@@ -1,0 +1,2 @@
+/** The name of tfjs-node's backend. */
+export const TFJS_NODE_BACKEND = 'tensorflow';

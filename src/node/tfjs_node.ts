@@ -1,0 +1,8 @@
+// What stands in for @tensorflow/tfjs-node where ./replace is loaded: the same as `tfjs-backend-tftrt/node`, with the backend
+// in use under the name that programs written for tfjs-node ask for, and register kernels of their own under.
+import { setBackend } from '@tensorflow/tfjs-core';
+import { TFJS_NODE_BACKEND } from './names';
+
+export * from '.';
+
+void setBackend(TFJS_NODE_BACKEND);
