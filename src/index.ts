@@ -2,6 +2,7 @@ import { GraphModel } from '@tensorflow/tfjs-converter';
 import { registerTftrt } from './backend/register';
 import { registerFileRouter } from './io/file_router';
 import { hookGraphModel, registerGraphModelFlag } from './models/graph_model/hook';
+import { becomeFirstCopy, exportInstead, firstCopy, warnOfCopies } from './one_copy';
 import { buildAtRuntime } from './tensorrt/auto_build';
 
 export type { GpuTensorData } from './backend/gpu_data';
@@ -18,8 +19,17 @@ export { clearEngineCache, engineCacheDir } from './tensorrt/engine_cache';
 export type { BuildOptions, BuildProgress, Precision, Profile, ShapeRange } from './tensorrt/options';
 export type { ConversionReport, EngineReport, NativeReport, ProfileReport } from './tensorrt/report';
 
-registerTftrt();
-buildAtRuntime();
-registerGraphModelFlag();
-hookGraphModel(GraphModel.prototype);
-registerFileRouter();
+if (firstCopy === undefined) {
+  becomeFirstCopy({ main: module.exports, node: () => require('./node'), hookGraphModel });
+  registerTftrt();
+  buildAtRuntime();
+  registerGraphModelFlag();
+  hookGraphModel(GraphModel.prototype);
+  registerFileRouter();
+} else {
+  warnOfCopies(firstCopy);
+  // This copy may have another copy of tfjs than the first one.
+  firstCopy.hookGraphModel(GraphModel.prototype);
+  registerFileRouter();
+  exportInstead(module, firstCopy.main);
+}

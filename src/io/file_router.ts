@@ -13,6 +13,8 @@ let asking = false;
  * it was registered before or is later: tfjs takes two for an error.
  */
 export function registerFileRouter(): void {
+  // Two copies of this package would step aside for each other.
+  if (io.getLoadHandlers(SCHEME).length > 0) return;
   io.registerLoadRouter((url) => route(url, io.getLoadHandlers));
   io.registerSaveRouter((url) => route(url, io.getSaveHandlers));
 }

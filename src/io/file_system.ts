@@ -1,5 +1,6 @@
 import fs from 'node:fs/promises';
 import path from 'node:path';
+import { types } from 'node:util';
 import { io } from '@tensorflow/tfjs-core';
 import { TftrtError } from '../errors';
 import { checkManifest, loadWeights, readJson } from './weight_files';
@@ -27,7 +28,7 @@ export class FileSystemHandler implements io.IOHandler {
 
   /** Writes model.json and weights.bin into the folder, which is made if need be. */
   save = async (artifacts: io.ModelArtifacts): Promise<io.SaveResult> => {
-    if (artifacts.modelTopology instanceof ArrayBuffer) {
+    if (types.isAnyArrayBuffer(artifacts.modelTopology)) {
       throw new TftrtError(
         'TFTRT_INVALID_ARGUMENT',
         'Models whose topology is binary cannot be saved as model.json.',

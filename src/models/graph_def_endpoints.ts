@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import { TftrtError } from '../errors';
 import type { NativeRuntime } from '../native';
 import { type ModelSignature, type TensorInfoJson, toEndpoint } from './signature';
@@ -43,7 +44,7 @@ export async function readEndpoints(
 
 /** Throws unless it is bytes. */
 export function requireGraphDef(caller: string, graphDef: unknown): asserts graphDef is Uint8Array {
-  if (graphDef instanceof Uint8Array) return;
+  if (types.isUint8Array(graphDef)) return;
   throw new TftrtError(
     'TFTRT_INVALID_ARGUMENT',
     `${caller}: the graph is ${graphDef === null ? 'null' : typeof graphDef}; expected the bytes of a serialized GraphDef as Uint8Array.`,

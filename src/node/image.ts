@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import { type BackendValues, engine, type Tensor, type Tensor3D, type Tensor4D } from '@tensorflow/tfjs-core';
 import { tftrtBackend } from '../backend/active';
 import { type CallOperand, KernelCall } from '../backend/kernels/call';
@@ -80,7 +81,7 @@ function requireInt32(dtype: string): void {
 }
 
 function decode<T extends Tensor>(content: Uint8Array, op: string, attributes: Attributes): T {
-  if (!(content instanceof Uint8Array)) {
+  if (!types.isUint8Array(content)) {
     throw new TftrtError(
       'TFTRT_INVALID_ARGUMENT',
       `${op} takes the bytes of an image as a Uint8Array, got ${content === null ? 'null' : typeof content}.`,

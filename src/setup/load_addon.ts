@@ -2,13 +2,18 @@ import { SetupError } from '../errors';
 import type { LibraryLoader } from './load_tensorflow';
 import { addonFile, INSTALL } from './paths';
 
-/** Loads one of the addon's two parts. `tftrt` needs TensorFlow's libraries in the process. */
+/**
+ * Loads one of the addon's two parts. `tftrt` needs TensorFlow's libraries in the process. Each call gives functions with
+ * handles and ids of their own. With `require` there would be one set for all of a thread, though a thread may have the
+ * package in several `vm` contexts, as test runners do: they would write over each other's `commands`.
+ */
 export function loadAddonFile(name: 'tftrt' | 'tftrt_loader'): unknown {
   const file = addonFile(name);
   try {
-    return require(file);
+    const addon = { exports: {} };
+    process.dlopen(addon, file);
+    return addon.exports;
   } catch (cause) {
-    // The other lines say who required it.
     const [reason] = (cause as Error).message.split('\n');
     throw new SetupError(
       'TFTRT_ADDON_LOAD',

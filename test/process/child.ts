@@ -8,15 +8,22 @@ export interface Ended {
   readonly stderr: string;
 }
 
+interface Options {
+  readonly module?: boolean;
+  readonly env?: NodeJS.ProcessEnv;
+  /** Another Node.js than the one of the tests. */
+  readonly program?: string;
+}
+
 /** Runs JavaScript (or, with `module`, an ES module) in a Node.js process of its own, from within the package. */
 export function runNode(
   script: string,
-  { module = false, env = {} }: { module?: boolean; env?: NodeJS.ProcessEnv } = {},
+  { module = false, env = {}, program = process.execPath }: Options = {},
 ): Promise<Ended> {
   const args = [...(module ? ['--input-type=module'] : []), '-e', script];
   return new Promise((resolve) => {
     const child = execFile(
-      process.execPath,
+      program,
       args,
       { cwd: packageRoot, env: { ...process.env, ...env }, timeout: 120_000 },
       (_, stdout, stderr) => resolve({ code: child.exitCode, signal: child.signalCode, stdout, stderr }),
