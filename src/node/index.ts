@@ -5,17 +5,8 @@ import * as tf from '@tensorflow/tfjs';
 import { BACKEND_NAME } from '../backend/kernels/table';
 import { registerAlias } from '../backend/register';
 import { fileSystem } from '../io/graph_def_files';
-
-<<<<<<< HEAD
-
-import { installBackendHelpers } from './backend_helpers';
-
-=======
-
 import { exportInstead, firstCopy } from '../one_copy';
-
->>>>>>> node2224
-
+import { installBackendHelpers } from './backend_helpers';
 import { nodeHTTPRequest } from './http';
 import { decodeBmp, decodeGif, decodeImage, decodeJpeg, decodePng, encodeJpeg, encodePng } from './image';
 import { getMetaGraphsFromSavedModel } from './meta_graphs';
@@ -53,16 +44,11 @@ export const io = { ...tf.io, fileSystem, nodeHTTPRequest };
 /** `tfjs-node`: the version whose API this is. */
 export const version = { ...tf.version, 'tfjs-node': tf.version.tfjs };
 
-<<<<<<< HEAD
-installBackendHelpers();
-
-// For programs that set the backend by the name that tfjs-node gives its own.
-registerAlias(TFJS_NODE_BACKEND);
-=======
 if (firstCopy === undefined) {
+  installBackendHelpers();
+
   // For programs that set the backend by the name that tfjs-node gives its own.
-  registerAlias('tensorflow');
->>>>>>> node2224
+  registerAlias(TFJS_NODE_BACKEND);
 
   // What `fit` prints unless its `verbose` is 0.
   tf.registerCallbackConstructor(1, ProgbarLogger);
