@@ -24,6 +24,11 @@ class UsageError extends Error {}
 
 const commands: Record<string, (args: string[]) => Promise<number>> = { doctor, install };
 
+// Whoever reads the output may have read enough.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+});
+
 async function doctor(args: string[]): Promise<number> {
   const { json } = parse(args, { json: { type: 'boolean' } });
   const diagnosis = await diagnose();

@@ -141,6 +141,13 @@ async function encode(image: Tensor3D, op: string, attributes: Attributes): Prom
       `${op} takes an image of shape [height, width, channels], got ${image?.shape ? `a tensor of shape [${image.shape}]` : typeof image}.`,
     );
   }
+  // A failed check of its PNG encoder would end the process.
+  if (image.size === 0) {
+    throw new TftrtError(
+      'TFTRT_INVALID_ARGUMENT',
+      `${op} takes an image with at least one pixel, got a tensor of shape [${image.shape}].`,
+    );
+  }
   const backend = tftrtBackend();
   const call = new KernelCall({}, {}, backend);
   let encoded: ReturnType<KernelCall['result']>;

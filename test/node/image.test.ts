@@ -142,6 +142,8 @@ describe('tf.node: images', () => {
       () => node.encodePng(tf.tensor2d([[1]]) as never),
       '[height, width, channels]',
     ],
+    ['a PNG without rows', () => node.encodePng(tf.zeros([0, 5, 3], 'int32')), 'at least one pixel'],
+    ['a JPEG without columns', () => node.encodeJpeg(tf.zeros([5, 0, 3], 'int32')), 'at least one pixel'],
     ['a quality of 101', () => node.encodeJpeg(tf.tensor3d([[[1]]]), '', 101), 'quality'],
     ['a wrong format', () => node.encodeJpeg(tf.tensor3d([[[1]]]), 'rgb'), 'channels'],
   ];
