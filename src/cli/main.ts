@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The command `tftrt`.
 
+import fs from 'node:fs';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { TftrtError } from '../errors';
 import { diagnose } from './doctor';
@@ -41,6 +42,9 @@ async function doctor(args: string[]): Promise<number> {
 
 async function install(args: string[]): Promise<number> {
   const { gpu, from } = parse(args, { gpu: { type: 'boolean' }, from: { type: 'string' } });
+  if (from !== undefined && !fs.statSync(from, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new UsageError(`--from '${from}' is no folder`);
+  }
   await runInstall({ gpu, from });
   return 0;
 }
@@ -69,8 +73,14 @@ async function main([name, ...args]: string[]): Promise<number> {
       process.stderr.write(`tftrt: ${error.message}\n\n${USAGE}`);
       return 2;
     }
-    if (!(error instanceof TftrtError)) throw error;
-    process.stderr.write(`\ntftrt: failed (${error.code}).\n${error.message}\n`);
+    const { code, message } = error as NodeJS.ErrnoException;
+    // Of the file system's errors the message says which file it was; others are faults of ours.
+    if (!(error instanceof TftrtError) && code === undefined) throw error;
+    const remedy =
+      error instanceof TftrtError
+        ? ''
+        : '\nTFTRT_CACHE_DIR names another folder for what is installed, one that you may write to.';
+    process.stderr.write(`\ntftrt: failed (${code}).\n${message}${remedy}\n`);
     return 1;
   }
 }

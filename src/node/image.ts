@@ -133,6 +133,16 @@ export function encodePng(image: Tensor3D, compression = 1): Promise<Uint8Array>
   return encode(image, 'EncodePng', { compression });
 }
 
+/** Without fractions: programs compute a quality. */
+function whole(attributes: Attributes): Attributes {
+  return Object.fromEntries(
+    Object.entries(attributes).map(([name, value]) => [
+      name,
+      typeof value === 'number' && Number.isFinite(value) ? Math.trunc(value) : value,
+    ]),
+  ) as Attributes;
+}
+
 async function encode(image: Tensor3D, op: string, attributes: Attributes): Promise<Uint8Array> {
   // TensorFlow's EncodePng takes batches of images too, of which only the first would be returned.
   if (image?.shape?.length !== 3) {
@@ -152,7 +162,7 @@ async function encode(image: Tensor3D, op: string, attributes: Attributes): Prom
   const call = new KernelCall({}, {}, backend);
   let encoded: ReturnType<KernelCall['result']>;
   try {
-    encoded = call.result(call.run(op, [toBytes(call, image)], attributes));
+    encoded = call.result(call.run(op, [toBytes(call, image)], whole(attributes)));
   } finally {
     call.end();
   }

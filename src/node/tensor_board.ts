@@ -21,8 +21,11 @@ export class TensorBoardCallback extends CustomCallback {
 
   constructor(
     readonly logdir = './logs',
-    { updateFreq = 'epoch', histogramFreq = 0 }: TensorBoardCallbackArgs = {},
+    args: TensorBoardCallbackArgs = {},
   ) {
+    // Null, too, is none given.
+    const updateFreq = args?.updateFreq ?? 'epoch';
+    const histogramFreq = args?.histogramFreq ?? 0;
     checkFrequencies(updateFreq, histogramFreq);
     super({
       onBatchEnd: async (_batch, logs) => {

@@ -20,6 +20,8 @@ describe('tftrt', () => {
     [['doctor', 'now'], 'now'],
     [['install', '--from'], '--from'],
     [['install', '--gpu=1'], '--gpu'],
+    [['install', '--from', '/nowhere/at/all'], "'/nowhere/at/all' is no folder"],
+    [['install', '--from', ''], "'' is no folder"],
     [['install', 'folder'], 'folder'],
   ];
   for (const [args, said] of wrong) {

@@ -116,6 +116,7 @@ describe('tf.node: images', () => {
     expect(stored.length).to.be.above(64 * 64 * 3);
     expect(smallest.length).to.be.below(1000);
     expect(await node.encodePng(image), 'the default').to.deep.equal(await node.encodePng(image, 1));
+    expect(await node.encodePng(image, 9.99), 'a fraction').to.deep.equal(smallest);
     image.dispose();
   });
 
