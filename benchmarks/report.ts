@@ -1,3 +1,4 @@
+import { align } from './align';
 import { SIDES } from './sides';
 import { median } from './statistics';
 import type { Verdict } from './targets';
@@ -16,7 +17,7 @@ export function tableOf(results: readonly CaseResult[]): string {
       return figures === undefined ? [] : [rowOf(result, side, figures)];
     }),
   );
-  return align([COLUMNS, ...rows]);
+  return align([COLUMNS, ...rows], LEFT_ALIGNED);
 }
 
 /** Titles, extra figures and warnings, case by case. */
@@ -80,18 +81,4 @@ function format(value: number): string {
   if (!Number.isFinite(value)) return String(value);
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en');
   return String(Number(value.toPrecision(3)));
-}
-
-function align(rows: readonly string[][]): string {
-  const widths = COLUMNS.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) =>
-          LEFT_ALIGNED.has(column) ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!),
-        )
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
 }

@@ -12,14 +12,12 @@ namespace tftrt {
 #define TFTRT_CUDA_FUNCTIONS(F)                       \
   F(GetErrorString, cuGetErrorString)                 \
   F(Init, cuInit)                                     \
-  F(DriverGetVersion, cuDriverGetVersion)             \
   F(DeviceGet, cuDeviceGet)                           \
   F(DeviceGetCount, cuDeviceGetCount)                 \
   F(DeviceTotalMem, cuDeviceTotalMem_v2)              \
   F(DevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain) \
   F(CtxPushCurrent, cuCtxPushCurrent_v2)              \
   F(CtxPopCurrent, cuCtxPopCurrent_v2)                \
-  F(CtxSynchronize, cuCtxSynchronize)                 \
   F(CtxGetDevice, cuCtxGetDevice)                     \
   F(PointerGetAttribute, cuPointerGetAttribute)       \
   F(MemGetAddressRange, cuMemGetAddressRange_v2)      \
@@ -36,7 +34,6 @@ namespace tftrt {
   F(EventRecord, cuEventRecord)                       \
   F(EventQuery, cuEventQuery)                         \
   F(EventSynchronize, cuEventSynchronize)             \
-  F(EventElapsedTime, cuEventElapsedTime)             \
   F(EventDestroy, cuEventDestroy_v2)                  \
   F(GraphInstantiate, cuGraphInstantiateWithFlags)    \
   F(GraphGetNodes, cuGraphGetNodes)                   \

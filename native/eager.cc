@@ -108,15 +108,6 @@ absl::InlinedVector<HandlePtr, 4> RunEagerly(const PreparedOp& op, tf::EagerOper
   return outputs;
 }
 
-template <typename Outputs>
-napi_value PublishAll(napi_env env, EnvState& state, Outputs outputs) {
-  size_t position = 0;
-  for (HandlePtr& output : outputs) {
-    position = state.Publish(std::move(output), state.commands(), position, state.commands_length());
-  }
-  return ToJs(env, static_cast<int32_t>(outputs.size()));
-}
-
 // Arguments: op id, number of inputs, whose handles are in the command buffer. Writes [handle, dtype, rank,
 // dims...] of each output there and returns their number.
 napi_value Execute(napi_env env, EnvState& state, napi_callback_info info) {
@@ -134,9 +125,9 @@ napi_value Execute(napi_env env, EnvState& state, napi_callback_info info) {
 
   PreparedOp::Instance& instance = SetUp(state.runtime(), prepared, handles);
   if (instance.kernel)
-    return PublishAll(env, state, RunCpuKernel(state.runtime(), instance.kernel.get(), handles));
+    return state.PublishToCommands(env, RunCpuKernel(state.runtime(), instance.kernel.get(), handles));
   CountPlacementCopies(state.runtime(), instance.on_device, handles);
-  return PublishAll(env, state, RunEagerly(prepared, *instance.operation, handles));
+  return state.PublishToCommands(env, RunEagerly(prepared, *instance.operation, handles));
 }
 
 // The op's definition (tensorflow.OpDef in JSON), or undefined where TensorFlow has no such op.

@@ -276,8 +276,6 @@ EngineGraph BuildEngines(tf::GraphDef graph, const std::vector<std::string>& fee
     SetEngineAttribute(&profiled, "_profile_generation_mode",
                        [](tf::AttrValue* value) { value->set_b(true); });
     const std::string prefix = "tftrt_profile/";
-    std::unordered_set<std::string> names;
-    for (const tf::NodeDef& node : profiled.node()) names.insert(node.name());
     for (tf::NodeDef node : profiled.node()) {
       node.set_name(prefix + node.name());
       for (std::string& input : *node.mutable_input()) {
@@ -324,10 +322,10 @@ void StripSegments(tf::GraphDef* graph) {
     for (tf::NodeDef& node : *function.mutable_node_def()) {
       node.clear_device();
       if (node.op() != "Const") continue;
-      tf::AttrValue shape;
-      *shape.mutable_shape() = node.attr().at("value").tensor().tensor_shape();
       // Small ones may say a shape or an axis, which TensorFlow reads when it loads the graph.
       if (node.attr().at("value").tensor().ByteSizeLong() < 256) continue;
+      tf::AttrValue shape;
+      *shape.mutable_shape() = node.attr().at("value").tensor().tensor_shape();
       node.set_op("Placeholder");  // has the constant's shape, and is an error when it is run
       node.mutable_attr()->erase("value");
       (*node.mutable_attr())["shape"] = shape;

@@ -15,6 +15,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "cpu_kernel.h"
+#include "napi_helpers.h"
 #include "program.h"
 #include "runtime.h"
 #include "slot_table.h"
@@ -89,6 +90,14 @@ class EnvState {
   // Puts the handle into the table and writes [handle, dtype, rank, dims...] at `position`; returns the next
   // position.
   size_t Publish(HandlePtr handle, int32_t* out, size_t position, size_t capacity);
+  // As Publish, for all outputs of a call into the command buffer; returns their number.
+  template <typename Handles>
+  napi_value PublishToCommands(napi_env env, Handles handles) {
+    size_t position = 0;
+    for (HandlePtr& handle : handles)
+      position = Publish(std::move(handle), commands(), position, commands_length());
+    return ToJs(env, static_cast<int32_t>(handles.size()));
+  }
   // As Publish, for all of them into an Int32Array of their own.
   napi_value PublishAll(napi_env env, std::vector<HandlePtr> handles);
   int32_t AddTensor(HandlePtr handle);

@@ -256,12 +256,7 @@ napi_value RunCapturedGraph(napi_env env, EnvState& state, napi_callback_info in
   Arguments<3> arguments(env, info);
   CapturedGraph& graph = *state.captured_graphs.Get(GetInt(env, arguments[0]));
   const std::vector<HandlePtr> handles = InputsFromCommands(state, GetInt(env, arguments[1]));
-  std::vector<HandlePtr> outputs = graph.Run(ReplayInputs(env, graph, handles, arguments[2]));
-  size_t position = 0;
-  for (HandlePtr& output : outputs) {
-    position = state.Publish(std::move(output), state.commands(), position, state.commands_length());
-  }
-  return ToJs(env, static_cast<int32_t>(outputs.size()));
+  return state.PublishToCommands(env, graph.Run(ReplayInputs(env, graph, handles, arguments[2])));
 }
 
 class RunCapturedGraphJob : public Job {

@@ -132,12 +132,7 @@ napi_value RunCallable(napi_env env, EnvState& state, napi_callback_info info) {
   RequireInputs(state, callable, inputs);
   std::vector<tf::TensorHandle*> handles(inputs);
   for (int i = 0; i < inputs; ++i) handles[i] = state.tensors.Get(state.commands()[i]).handle.get();
-  std::vector<HandlePtr> outputs = callable.Run(state.runtime(), handles);
-  size_t position = 0;
-  for (HandlePtr& output : outputs) {
-    position = state.Publish(std::move(output), state.commands(), position, state.commands_length());
-  }
-  return ToJs(env, static_cast<int32_t>(outputs.size()));
+  return state.PublishToCommands(env, callable.Run(state.runtime(), handles));
 }
 
 class RunCallableJob : public Job {

@@ -1,3 +1,4 @@
+import { align } from '../align';
 import type { Results } from './results';
 
 const COLUMNS = ['scenario', 'unit', 'contestant', 'min', 'median', 'p95', 'rounds', 'also'];
@@ -32,23 +33,9 @@ export function tableOf(results: Results): string {
       `${pass ? 'pass' : 'FAIL'}  ${target}: ${value === undefined ? 'not measured' : format(value)}`,
   );
   const errors = results.errors.map((error) => `! ${error}`);
-  return [align([COLUMNS, ...rows]), '', ...agreements, '', ...verdicts, ...errors].join('\n');
+  return [align([COLUMNS, ...rows], LEFT_ALIGNED), '', ...agreements, '', ...verdicts, ...errors].join('\n');
 }
 
 function format(value: number): string {
   return value >= 1000 ? Math.round(value).toLocaleString('en') : String(Number(value.toPrecision(3)));
-}
-
-function align(rows: readonly string[][]): string {
-  const widths = COLUMNS.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) =>
-          LEFT_ALIGNED.has(column) ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!),
-        )
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
 }
