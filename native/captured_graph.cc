@@ -18,6 +18,9 @@ Error NotCaptured(const std::string& reason) {
   return Error("TFTRT_NOT_CAPTURED", absl::StrCat("the graph cannot run as a CUDA graph: ", reason));
 }
 
+// Inputs from here on are copied by several threads.
+constexpr size_t kWorthThreads = 2 << 20;
+
 // Only one graph is recorded at a time: its memory is what it alone takes from the arena.
 std::mutex arena_mutex;
 
@@ -66,6 +69,9 @@ CapturedGraph::CapturedGraph(Runtime& runtime, std::shared_ptr<Program> program,
                              const tf::CallableOptions& options, const std::vector<HandlePtr>& samples)
     : runtime_(runtime), program_(std::move(program)) {
   if (runtime_.arena() == nullptr) throw NotCaptured("there is no memory for it (graphArenaBytes is 0)");
+  // Told without a run on the arena.
+  if (!program_->control_flow().empty())
+    throw NotCaptured(absl::StrCat("the op ", program_->control_flow(), " decides as it runs what runs"));
   std::lock_guard<std::mutex> lock(arena_mutex);
   const CudaContext context(runtime_.platform_device_id());
   for (const HandlePtr& sample : samples) {
@@ -96,6 +102,10 @@ CapturedGraph::~CapturedGraph() {
     Cuda().StreamSynchronize(runtime_.compute_stream());
     for (Staging& staging : staging_) {
       if (staging.copied != nullptr) Cuda().EventDestroy(staging.copied);
+    }
+    for (Ahead& ahead : ahead_) {
+      if (ahead.free != nullptr) Cuda().EventDestroy(ahead.free);
+      if (ahead.filled != nullptr) Cuda().EventDestroy(ahead.filled);
     }
     if (executable_ != nullptr) Cuda().GraphExecDestroy(executable_);
     if (graph_ != nullptr) Cuda().GraphDestroy(graph_);
@@ -175,6 +185,7 @@ void CapturedGraph::Instantiate() {
   if (nodes == 0) throw NotCaptured("it has nothing for the GPU to do");
   CheckCuda(Cuda().GraphInstantiate(&executable_, graph_, 0), "making a CUDA graph");
   staging_.resize(2 * inputs_.size());
+  ahead_.resize(inputs_.size());
 }
 
 // Pinned memory that nothing copies from any more.
@@ -187,6 +198,47 @@ tf::Tensor* CapturedGraph::StagingFor(size_t input) {
     CheckCuda(Cuda().EventSynchronize(staging.copied), "waiting for an upload");
   }
   return &staging.tensor;
+}
+
+// So that the GPU fetches the first piece while the second is copied.
+void CapturedGraph::UploadInPieces(size_t input, const void* source) {
+  const CUstream stream = runtime_.compute_stream();
+  const size_t bytes = inputs_[input].TotalBytes();
+  char* staging = static_cast<char*>(StagingFor(input)->data());
+  constexpr size_t kPiece = 256 << 10;
+  for (size_t begin = 0; begin < bytes; begin += kPiece) {
+    const size_t piece = std::min(kPiece, bytes - begin);
+    std::memcpy(staging + begin, static_cast<const char*>(source) + begin, piece);
+    CheckCuda(Cuda().MemcpyHtoDAsync(Address(inputs_[input]) + begin, staging + begin, piece, stream),
+              "uploading an input");
+  }
+  GetTransfers().host_to_device.Add(bytes);
+  CheckCuda(Cuda().EventRecord(staging_[2 * input + turn_ % 2].copied, stream), "recording an event");
+}
+
+// By several threads, and while the GPU still computes.
+void CapturedGraph::UploadAhead(size_t input, const void* source) {
+  const CUstream stream = runtime_.compute_stream();
+  GpuStream& gpu_stream = runtime_.StreamOf(runtime_.gpu());
+  const size_t bytes = inputs_[input].TotalBytes();
+  Ahead& ahead = ahead_[input];
+  if (ahead.filled == nullptr) {
+    tf::Tensor memory(runtime_.gpu()->GetAllocator(tf::AllocatorAttributes()), tf::DT_FLOAT,
+                      inputs_[input].shape());
+    if (!memory.IsInitialized()) {  // no memory to spare: the upload waits for the replay before
+      gpu_stream.CopyFromHost(inputs_[input].data(), source, bytes, /*booleans=*/false);
+      return;
+    }
+    ahead.tensor = std::move(memory);
+    CheckCuda(Cuda().EventCreate(&ahead.free, CU_EVENT_DISABLE_TIMING), "making an event");
+    CheckCuda(Cuda().EventCreate(&ahead.filled, CU_EVENT_DISABLE_TIMING), "making an event");
+    // What had this memory before may still run.
+    CheckCuda(Cuda().EventRecord(ahead.free, stream), "recording an event");
+  }
+  gpu_stream.CopyFromHostAside(ahead.tensor.data(), source, bytes, ahead.free, ahead.filled);
+  CheckCuda(Cuda().StreamWaitEvent(stream, ahead.filled, CU_EVENT_WAIT_DEFAULT), "waiting for an upload");
+  gpu_stream.CopyOnDevice(inputs_[input].data(), ahead.tensor.data(), bytes);
+  CheckCuda(Cuda().EventRecord(ahead.free, stream), "recording an event");
 }
 
 std::vector<HandlePtr> CapturedGraph::Run(const std::vector<CapturedInput>& inputs) {
@@ -208,24 +260,11 @@ std::vector<HandlePtr> CapturedGraph::Run(const std::vector<CapturedInput>& inpu
       GetTransfers().device_to_device.Add(bytes);
       continue;
     }
-    constexpr size_t kWorthThreads = 2 << 20;
     if (bytes > kWorthThreads) {
-      runtime_.StreamOf(runtime_.gpu())
-          .CopyFromHost(inputs_[i].data(), inputs[i].host, bytes, /*booleans=*/false);
-      continue;
+      UploadAhead(i, inputs[i].host);
+    } else {
+      UploadInPieces(i, inputs[i].host);
     }
-    // In pieces, so that the GPU fetches the first while the second is copied.
-    char* staging = static_cast<char*>(StagingFor(i)->data());
-    const char* source = static_cast<const char*>(inputs[i].host);
-    constexpr size_t kPiece = 256 << 10;
-    for (size_t begin = 0; begin < bytes; begin += kPiece) {
-      const size_t piece = std::min(kPiece, bytes - begin);
-      std::memcpy(staging + begin, source + begin, piece);
-      CheckCuda(Cuda().MemcpyHtoDAsync(Address(inputs_[i]) + begin, staging + begin, piece, stream),
-                "uploading an input");
-    }
-    GetTransfers().host_to_device.Add(bytes);
-    CheckCuda(Cuda().EventRecord(staging_[2 * i + turn_ % 2].copied, stream), "recording an event");
   }
   CheckCuda(Cuda().GraphLaunch(executable_, stream), "running a CUDA graph");
   std::vector<HandlePtr> handles;

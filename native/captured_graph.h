@@ -53,6 +53,8 @@ class CapturedGraph {
   void Record();
   void Instantiate();
   tensorflow::Tensor* StagingFor(size_t input);
+  void UploadInPieces(size_t input, const void* source);
+  void UploadAhead(size_t input, const void* source);
 
   Runtime& runtime_;
   std::shared_ptr<Program> program_;
@@ -72,6 +74,13 @@ class CapturedGraph {
   };
   std::vector<Staging> staging_;  // two for each input: one is filled while the other is copied from
   size_t turn_ = 0;
+  // For a large input: device memory that is filled while the replay before still uses the input.
+  struct Ahead {
+    tensorflow::Tensor tensor;
+    CUevent free = nullptr;
+    CUevent filled = nullptr;
+  };
+  std::vector<Ahead> ahead_;
 };
 
 }  // namespace tftrt

@@ -42,6 +42,26 @@ void RequireVariables(const std::string& directory, const tf::GraphDef& graph) {
   }
 }
 
+// The op that makes running the node a matter of values: its own, or one in a function that is called.
+std::string ControlFlowOf(const tf::FunctionLibraryDefinition& functions, const tf::NodeDef& node,
+                          std::unordered_set<std::string>* seen) {
+  static const auto* ops = new std::unordered_set<std::string>{
+      "Switch",   "RefSwitch",     "Merge", "RefMerge", "Enter",         "RefEnter",
+      "LoopCond", "NextIteration", "Exit",  "If",       "StatelessIf",   "Case",
+      "While",    "StatelessCase", "For",   "Map",      "StatelessWhile"};
+  if (ops->count(node.op()) > 0) return node.op();
+  // A call, which grappler replaces by what is called.
+  const auto attribute = node.attr().find("f");
+  const std::string& name = attribute == node.attr().end() ? node.op() : attribute->second.func().name();
+  const tf::FunctionDef* called = functions.Find(name);
+  if (called == nullptr || !seen->insert(name).second) return "";
+  for (const tf::NodeDef& inner : called->node_def()) {
+    std::string found = ControlFlowOf(functions, inner, seen);
+    if (!found.empty()) return found;
+  }
+  return "";
+}
+
 }  // namespace
 
 std::shared_ptr<Program> Program::FromGraph(tf::GraphDef graph, const tf::ConfigProto& config) {
@@ -111,12 +131,14 @@ void Program::RememberNodes(const tf::GraphDef& graph) {
   if (!functions_) {
     functions_ = std::make_unique<tf::FunctionLibraryDefinition>(tf::OpRegistry::Global(), graph.library());
   }
+  std::unordered_set<std::string> seen;
   for (const tf::NodeDef& node : graph.node()) {
     tf::NodeDef& kept = nodes_[node.name()];
     kept.set_name(node.name());
     kept.set_op(node.op());
     *kept.mutable_input() = node.input();
     has_engines_ |= node.op() == "TRTEngineOp";
+    if (control_flow_.empty()) control_flow_ = ControlFlowOf(*functions_, node, &seen);
     for (const auto& [name, value] : node.attr()) {
       if (!value.has_tensor()) (*kept.mutable_attr())[name] = value;
     }
