@@ -21,12 +21,14 @@ Error NotCaptured(const std::string& reason) {
 // Inputs from here on are copied by several threads.
 constexpr size_t kWorthThreads = 2 << 20;
 
-// Only one graph is recorded at a time: its memory is what it alone takes from the arena.
-std::mutex arena_mutex;
-
 CUdeviceptr Address(const tf::Tensor& tensor) { return reinterpret_cast<CUdeviceptr>(tensor.data()); }
 
 }  // namespace
+
+std::mutex& ArenaMutex() {
+  static auto* mutex = new std::mutex();
+  return *mutex;
+}
 
 std::shared_mutex& RecordingMutex() {
   static auto* mutex = new std::shared_mutex();
@@ -72,7 +74,7 @@ CapturedGraph::CapturedGraph(Runtime& runtime, std::shared_ptr<Program> program,
   // Told without a run on the arena.
   if (!program_->control_flow().empty())
     throw NotCaptured(absl::StrCat("the op ", program_->control_flow(), " decides as it runs what runs"));
-  std::lock_guard<std::mutex> lock(arena_mutex);
+  std::lock_guard<std::mutex> lock(ArenaMutex());
   const CudaContext context(runtime_.platform_device_id());
   for (const HandlePtr& sample : samples) {
     if (sample->dtype != tf::DT_FLOAT || !runtime_.IsOnDevice(sample.get()))
@@ -113,7 +115,7 @@ CapturedGraph::~CapturedGraph() {
     // The driver is gone, and the memory with it.
   }
   // The next to be recorded must not get memory of a recording that is still going on.
-  std::lock_guard<std::mutex> lock(arena_mutex);
+  std::lock_guard<std::mutex> lock(ArenaMutex());
   scratch_.reset();
   inputs_.clear();
   outputs_.clear();
@@ -133,35 +135,55 @@ void CapturedGraph::RequireCapturable(const tf::CallableOptions& options) {
   }
 }
 
-// Runs as ever, for TensorFlow to choose its algorithms and for us to see what the run takes.
+// Runs as ever, for TensorFlow to choose its algorithms and for us to see what the run takes; then in blocks
+// of the arena, for one that is large enough. Kernels give back and take pieces of all sizes, so that may be
+// more than what is in use at once.
 void CapturedGraph::Measure() {
-  tf::Allocator* allocator = runtime_.arena()->GetAllocator(tf::AllocatorAttributes());
-  outputs_ = callable_->RunOnArena(inputs_, nullptr);
-  outputs_.clear();
-  ThrowIfError(runtime_.arena()->Sync(), "warming up");
+  MeasureRun();
+  const RunMemory needed = MeasureRun();
+  for (room_ = needed.peak_bytes * 5 / 4 + (1 << 20);; room_ *= 2) {
+    Plugs block(ArenaAllocator()), others(ArenaAllocator());
+    TakeAllButRoom(&block, &others);
+    block.Release();
+    try {
+      // Without memory for its scratch, a convolution takes a slower algorithm and says nothing.
+      if (MeasureRun().allocations == needed.allocations) return;
+    } catch (const Error& error) {
+      if (error.code() != "TFTRT_RESOURCE_EXHAUSTED") throw;
+      ThrowIfError(runtime_.arena()->Sync(), "warming up");
+    }
+  }
+}
+
+CapturedGraph::RunMemory CapturedGraph::MeasureRun() {
+  tf::Allocator* allocator = ArenaAllocator();
   const int64_t before = allocator->GetStats()->bytes_in_use;
   if (!allocator->ClearStats()) throw NotCaptured("the arena's allocator keeps no figures");
   outputs_ = callable_->RunOnArena(inputs_, nullptr);
-  scratch_bytes_ = allocator->GetStats()->peak_bytes_in_use - before;
+  const tf::AllocatorStats stats = *allocator->GetStats();
   outputs_.clear();
   ThrowIfError(runtime_.arena()->Sync(), "warming up");
+  return {stats.peak_bytes_in_use - before, stats.num_allocs};
 }
 
-void CapturedGraph::Record() {
-  tf::Allocator* allocator = runtime_.arena()->GetAllocator(tf::AllocatorAttributes());
-  const size_t largest = allocator->GetStats()->bytes_limit.value_or(int64_t{1} << 40);
-  // The run gets one block, a little larger than what it took before, and all else is taken meanwhile.
-  const size_t room = static_cast<size_t>(scratch_bytes_) * 5 / 4 + (1 << 20);
-  // Before the memory is taken: an engine that is being loaded needs some, and TensorFlow does not survive
-  // one that cannot be.
-  std::unique_lock<std::shared_mutex> recording(RecordingMutex());
-  Plugs block(allocator), others(allocator);
-  if (!block.Take(room)) {
-    throw NotCaptured(absl::StrCat("it needs ", room,
+// Takes a block of `room_` bytes, and all else that is free.
+void CapturedGraph::TakeAllButRoom(Plugs* block, Plugs* others) {
+  if (!block->Take(room_)) {
+    throw NotCaptured(absl::StrCat("it needs ", room_,
                                    " bytes of the arena in one piece, which has not that much "
                                    "left: raise graphArenaBytes"));
   }
-  others.TakeAll(largest);
+  others->TakeAll(ArenaAllocator()->GetStats()->bytes_limit.value_or(int64_t{1} << 40));
+}
+
+tf::Allocator* CapturedGraph::ArenaAllocator() const {
+  return runtime_.arena()->GetAllocator(tf::AllocatorAttributes());
+}
+
+void CapturedGraph::Record() {
+  std::unique_lock<std::shared_mutex> recording(RecordingMutex());
+  Plugs block(ArenaAllocator()), others(ArenaAllocator());
+  TakeAllButRoom(&block, &others);
   block.Release();
 
   const CUstream stream = runtime_.arena_stream();
@@ -175,8 +197,8 @@ void CapturedGraph::Record() {
   const CUresult ended = Cuda().StreamEndCapture(stream, &graph_);
   if (failure) std::rethrow_exception(failure);
   CheckCuda(ended, "recording a CUDA graph");
-  scratch_ = std::make_unique<Plugs>(allocator);
-  scratch_->TakeAll(room);
+  scratch_ = std::make_unique<Plugs>(ArenaAllocator());
+  scratch_->TakeAll(room_);
 }
 
 void CapturedGraph::Instantiate() {

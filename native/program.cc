@@ -24,8 +24,10 @@ namespace {
 tf::SessionOptions MakeSessionOptions(const tf::ConfigProto& config) {
   tf::SessionOptions options;
   options.config = config;
-  // All sessions of a process must describe its GPUs alike.
-  *options.config.mutable_gpu_options() = Runtime::Get().config().gpu_options();
+  // All sessions of a process must describe its devices alike.
+  const tf::ConfigProto& own = Runtime::Get().config();
+  *options.config.mutable_gpu_options() = own.gpu_options();
+  *options.config.mutable_device_count() = own.device_count();
   return options;
 }
 
@@ -48,7 +50,7 @@ std::string ControlFlowOf(const tf::FunctionLibraryDefinition& functions, const 
   static const auto* ops = new std::unordered_set<std::string>{
       "Switch",   "RefSwitch",     "Merge", "RefMerge", "Enter",         "RefEnter",
       "LoopCond", "NextIteration", "Exit",  "If",       "StatelessIf",   "Case",
-      "While",    "StatelessCase", "For",   "Map",      "StatelessWhile"};
+      "While",    "StatelessCase", "For",   "MapDefun", "StatelessWhile"};
   if (ops->count(node.op()) > 0) return node.op();
   // A call, which grappler replaces by what is called.
   const auto attribute = node.attr().find("f");
@@ -224,7 +226,10 @@ std::string Program::SignaturesJson() const {
 Callable::Callable(std::shared_ptr<Program> program, tf::CallableOptions options)
     : program_(std::move(program)) {
   // A run stays on the thread that asks for it: handing it to another costs more than a small graph takes.
-  options.mutable_run_options()->set_inter_op_thread_pool(-1);
+  // But a run that waits for a value from the GPU then goes on in the thread that tells of finished copies. A
+  // function that is first met there makes its constants there, and waits for their copies for ever.
+  if (Runtime::Get().gpu() == nullptr || program_->control_flow().empty())
+    options.mutable_run_options()->set_inter_op_thread_pool(-1);
   // The caller orders its reads on the stream; and DirectSession has no other way for outputs that stay on
   // the device.
   options.set_fetch_skip_sync(true);

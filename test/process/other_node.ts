@@ -5,8 +5,9 @@ import { installFolder } from '#src/setup/install_folder';
 import { cacheDir } from '#src/setup/paths';
 import { runStep } from '#src/setup/run_step';
 
-/** What npm says where there is no network. */
-const UNREACHABLE = /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|EHOSTUNREACH|ETIMEDOUT|ENOTCACHED)\b/;
+/** What is said where there is no network, or no npm. */
+const UNREACHABLE =
+  /\b(spawn npm ENOENT|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|EHOSTUNREACH|ETIMEDOUT|ENOTCACHED)\b/;
 
 /**
  * The program of another major version of Node.js, from the cache or else from npm (50 MB). Undefined, with a message, where
