@@ -40,7 +40,9 @@ export async function install({ gpu, from, build }: InstallOptions): Promise<voi
 function complaintAboutAddon(): string | undefined {
   const folder = path.dirname(addonFile('tftrt'));
   const missing = ADDON_FILES.filter((file) => !fs.existsSync(path.join(folder, file)));
-  if (missing.length > 0) return `The addon's ${missing.join(', ')} in ${folder} is missing.`;
+  if (missing.length > 0) {
+    return `The addon is not whole: ${folder} lacks ${missing.join(', ')}. The package on npm has it compiled: install that anew.`;
+  }
   try {
     loadLibraryLoader();
     return undefined;

@@ -94,15 +94,6 @@ describe('tftrt doctor', () => {
       expect(stdout.split('libtensorflow_cc.so.2')).to.have.length(2);
     });
 
-    it('names the one library that is hidden', async () => {
-      linkTensorFlow(inside('tensorflow'), 'libtensorflow_framework.so.2');
-      const rows = byName(await diagnose({ ...cpu, TFTRT_TENSORFLOW: folder() }));
-      expect(rows.TensorFlow).to.include({ status: 'missing' });
-      expect(rows.TensorFlow!.problem!.match(/missing: .*/g)).to.deep.equal([
-        `missing: ${inside('tensorflow/libtensorflow_framework.so.2')}`,
-      ]);
-    });
-
     it('tells a library that is there and cannot be loaded', async () => {
       linkTensorFlow(inside('tensorflow'), 'libtensorflow_cc.so.2');
       fs.writeFileSync(inside('tensorflow/libtensorflow_cc.so.2'), 'not a library');
