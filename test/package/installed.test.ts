@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { expect } from 'chai';
 import type { Diagnosis } from '#src/cli/check';
-import { packageRoot, packageVersion } from '#src/setup/paths';
+import { locateTensorFlow, packageRoot, packageVersion } from '#src/setup/paths';
 import { Project, type Ran } from './project';
 import { writeAverageColour } from './small_model';
 
@@ -69,6 +69,18 @@ describe('the installed package', function () {
       code: 0,
       stderr: 'tftrt: installed; `npx tftrt doctor` checks it\n',
     });
+  });
+
+  it('says what it takes to fetch TensorFlow, and takes one that is there', async () => {
+    const inCache = 'env -u TFTRT_TENSORFLOW TFTRT_CACHE_DIR=cache npx tftrt';
+    const { code, stderr } = await project.run(`${inCache} install`);
+    expect(code).to.equal(1);
+    expect(stderr).to.contain('TFTRT_SETUP_PYTHON').and.contain('apt-get install python3 python3-pip');
+    const { home } = locateTensorFlow();
+    expect((await project.run(`${inCache} install --from ${home}`)).code).to.equal(0);
+    const doctor = JSON.parse(await run(`${inCache} doctor --json`)) as Diagnosis;
+    const tensorFlow = doctor.checks.find(({ name }) => name === 'TensorFlow')!;
+    expect(tensorFlow.path).to.equal(path.join(project.folder, 'cache/tensorflow-2.17.1/tensorflow'));
   });
 
   describe('runs the quick-start of the README', () => {

@@ -27,6 +27,8 @@ export class Project {
     this.linkTools();
     const { devDependencies } = JSON.parse(fs.readFileSync(path.join(packageRoot, 'package.json'), 'utf8'));
     this.write('package.json', JSON.stringify({ name: 'client', private: true }));
+    // Nothing that npm would say, on its own account, on what commands write to stderr.
+    this.write('.npmrc', 'update-notifier=false\nfund=false\naudit=false\n');
     const packages = [pack(this.folder).file, `@tensorflow/tfjs@${devDependencies['@tensorflow/tfjs']}`];
     try {
       execFileSync(
