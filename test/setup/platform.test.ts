@@ -41,6 +41,9 @@ describe('the platform', () => {
   });
 });
 
+/** What native/old_systems.h knows of. */
+const NEWEST_COMPILER = 12;
+
 describe('what the addon and TensorFlow need of the system', () => {
   const addon = ADDON_FILES.filter((file) => !file.endsWith('.json')).map((file) =>
     path.join(path.dirname(addonFile('tftrt')), file),
@@ -58,18 +61,27 @@ describe('what the addon and TensorFlow need of the system', () => {
 
   const isNewer = (a: string, b: string) => a.localeCompare(b, 'en', { numeric: true }) > 0;
 
-  it('is what is stated', () => {
+  it('is what is stated', function () {
+    const compiler = execFileSync('g++', ['-dumpversion'], { encoding: 'utf8' }).trim();
+    if (Number.parseInt(compiler, 10) > NEWEST_COMPILER) {
+      console.warn(
+        `Not measured: this is g++ ${compiler}, whose headers may ask for more of the system. ` +
+          `An addon that is to be given away is compiled with g++ ${NEWEST_COMPILER} or older.`,
+      );
+      this.skip();
+    }
     const { cc, framework } = locateTensorFlow().libraries;
     expect(needs([...addon, cc, framework])).to.deep.equal(NEEDED_OF_SYSTEM);
   });
 
-  it('is, of the addon, no more than Node.js needs', () => {
-    const ofNode = needs([process.execPath]);
-    for (const [kind, version] of Object.entries(needs(addon))) {
-      expect(isNewer(version, ofNode[kind]!), `${kind}_${version}, and Node.js ${ofNode[kind]}`).to.equal(
-        false,
-      );
-    }
+  it('is, of Node.js, Node-API only: one addon is for all versions', () => {
+    const symbols = execFileSync('nm', ['-D', '--undefined-only', ...addon], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'], // that one of them has no symbols
+    });
+    const ofNode = symbols.match(/\b(_ZNK?2v8|_ZNK?4node|uv_|napi_|node_api_)\w*/g)!;
+    expect(ofNode).to.include('napi_create_int32');
+    expect(ofNode.filter((symbol) => !/^(napi|node_api)_/.test(symbol))).to.deep.equal([]);
   });
 
   it('leaves the path of the machine it was compiled on out of the addon', () => {
