@@ -3,13 +3,19 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { ADDON_RECORD, neededAddon } from './addon_record';
 import { TENSORRT_NAMES } from './gpu_libraries';
 import { withLock } from './lock';
 import { packageRoot, type TensorFlowInstallation } from './paths';
 import { report, runStep } from './run_step';
 
-/** The addon's files, in `<build folder>/Release`. */
-const ADDONS = ['tftrt.node', 'tftrt_loader.node', TENSORRT_NAMES];
+/** The addon's files, in `<build folder>/Release`. The npm package has them too: `files` of package.json. */
+export const ADDON_FILES: readonly string[] = [
+  'tftrt.node',
+  'tftrt_loader.node',
+  TENSORRT_NAMES,
+  ADDON_RECORD,
+];
 
 /** An addon for tests: in a checkout, not in the package. */
 const TEST_SOURCES = 'test/addon';
@@ -30,12 +36,14 @@ export async function ensureAddon(
   options: AddonOptions = {},
 ): Promise<void> {
   const buildDir = addonBuildDir(options);
+  const inRelease = (file: string) => path.join(buildDir, 'Release', file);
   const stampFile = path.join(buildDir, 'tftrt-stamp.json');
   const configuration = hashOfConfiguration(tensorflow, options);
-  const stamp = { configuration, sources: hashOfSources() };
+  const record = neededAddon();
+  const stamp = { configuration, sources: hashOfSources(), record };
   const isCurrent = () =>
     isDeepStrictEqual(readStamp(stampFile), stamp) &&
-    ADDONS.every((file) => fs.existsSync(path.join(buildDir, 'Release', file)));
+    ADDON_FILES.every((file) => fs.existsSync(inRelease(file)));
 
   if (isCurrent()) return;
   const lock = path.join(buildDir, 'tftrt.lock');
@@ -69,6 +77,7 @@ export async function ensureAddon(
         errorCode: 'TFTRT_SETUP_BUILD',
         remedy: `If it is not clear what to do, remove ${buildDir} and run the same command again.`,
       });
+      fs.writeFileSync(inRelease(ADDON_RECORD), `${JSON.stringify(record)}\n`);
       fs.writeFileSync(stampFile, JSON.stringify(stamp));
     },
   );
