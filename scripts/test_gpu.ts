@@ -16,13 +16,17 @@ const root = path.resolve(__dirname, '..', '..');
 /** What differs on a GPU. Set-up, and graphs that only concern the CPU, are tested by `npm test`. */
 const FOLDERS = ['backend', 'conformance', 'gpu', 'io', 'kernels', 'models', 'native', 'node', 'process'];
 
+/** Those that build engines take minutes each: first, so that no one of them is left for the end. */
+const isSlow = (file: string) => path.basename(file).startsWith('trt_');
+
 function testFiles(): string[] {
-  return FOLDERS.flatMap((folder) =>
+  const files = FOLDERS.flatMap((folder) =>
     fs
       .readdirSync(path.join(root, 'test', folder), { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.test.ts') && !file.includes('.isolated.'))
       .map((file) => path.join(root, 'test', folder, file)),
   ).sort();
+  return [...files.filter(isSlow), ...files.filter((file) => !isSlow(file))];
 }
 
 /** What computes: as nvidia-smi and the libraries tell it. */
