@@ -16,6 +16,7 @@ import {
 } from './gpu_libraries';
 import { makePartialFolder, replaceFolder } from './install_folder';
 import { addAliases, addTensorRtNames } from './install_gpu_libraries';
+import { makeFolder } from './make_folder';
 import { installedVersion, TENSORFLOW_VERSION, tensorFlowPlace } from './paths';
 import { report } from './run_step';
 
@@ -104,7 +105,7 @@ function link(folder: string, libraries: Iterable<[GpuLibrary, string]>): void {
     const content = path.join(partial, path.basename(folder));
     for (const [library, file] of libraries) {
       const name = path.join(partial, library.folder, library.file);
-      fs.mkdirSync(path.dirname(name), { recursive: true });
+      makeFolder(path.dirname(name));
       fs.symlinkSync(fs.realpathSync(file), name);
     }
     addAliases(content);

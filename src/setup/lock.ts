@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
-import fs from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { TftrtError } from '../errors';
+import { makeFolder } from './make_folder';
 
 /** Holds an flock until its standard input closes, which the kernel does for us however this process ends. */
 const HOLDER = `
@@ -23,7 +23,7 @@ sys.stdin.read()
  * outlives a killed process, so a small Python process holds the lock: it ends with this one, and the lock with it.
  */
 export async function withLock<T>(file: string, onWait: () => void, work: () => Promise<T>): Promise<T> {
-  fs.mkdirSync(path.dirname(file), { recursive: true });
+  makeFolder(path.dirname(file));
   const holder = spawn('python3', ['-c', HOLDER, file], { stdio: ['pipe', 'pipe', 'pipe'] });
   let complaint = '';
   holder.stderr.on('data', (data) => {
