@@ -7,6 +7,7 @@ import { TENSORRT_NAMES } from './gpu_libraries';
 import { withLock } from './lock';
 import { packageRoot, type TensorFlowInstallation } from './paths';
 import { report, runStep } from './run_step';
+import { damageOf } from './shared_library';
 
 /** The addon's files, in `<build folder>/Release`. */
 const ADDONS = ['tftrt.node', 'tftrt_loader.node', TENSORRT_NAMES];
@@ -33,9 +34,9 @@ export async function ensureAddon(
   const stampFile = path.join(buildDir, 'tftrt-stamp.json');
   const configuration = hashOfConfiguration(tensorflow, options);
   const stamp = { configuration, sources: hashOfSources() };
+  const files = ADDONS.map((file) => path.join(buildDir, 'Release', file));
   const isCurrent = () =>
-    isDeepStrictEqual(readStamp(stampFile), stamp) &&
-    ADDONS.every((file) => fs.existsSync(path.join(buildDir, 'Release', file)));
+    isDeepStrictEqual(readStamp(stampFile), stamp) && files.every((file) => damageOf(file) === null);
 
   if (isCurrent()) return;
   const lock = path.join(buildDir, 'tftrt.lock');
@@ -46,6 +47,8 @@ export async function ensureAddon(
       if (isCurrent()) return;
       // CMake does not notice a TensorFlow or a checkout that moved: start anew.
       if (readStamp(stampFile).configuration !== configuration) removeAllBut(buildDir, lock);
+      // CMake takes what is there, and newer than the sources, for what it made.
+      for (const file of files) if (damageOf(file) !== null) fs.rmSync(file, { force: true });
       // Known before the build is done: after a compiler error, only what changed is compiled again.
       fs.writeFileSync(stampFile, JSON.stringify({ configuration }));
       // A file that includes TensorFlow's headers takes about 1 GB of memory to compile.

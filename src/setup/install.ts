@@ -1,10 +1,10 @@
-import fs from 'node:fs';
 import { TftrtError } from '../errors';
 import { ensureAddon } from './addon';
 import { hasNvidiaGpu } from './gpu_libraries';
 import { addTensorRtNames, ensureGpuLibraries } from './install_gpu_libraries';
 import { layOut } from './lay_out';
 import { addonFile, packageRoot } from './paths';
+import { damageOf } from './shared_library';
 import { ensureTensorFlow } from './tensorflow';
 
 export interface InstallOptions {
@@ -22,7 +22,7 @@ export interface InstallOptions {
  */
 export async function install({ gpu, from, build }: InstallOptions): Promise<void> {
   if (from !== undefined) layOut(from);
-  const builds = build || !fs.existsSync(addonFile('tftrt'));
+  const builds = build || damageOf(addonFile('tftrt')) !== null;
   if (builds) checkThatItCanBuild();
   const tensorflow = await ensureTensorFlow(builds ? 'build' : 'run');
   if (builds) await ensureAddon(tensorflow);
@@ -45,7 +45,7 @@ function checkThatItCanBuild(): void {
   if (missing.length === 0) return;
   throw new TftrtError(
     'TFTRT_SETUP_BUILD',
-    `The addon ${addonFile('tftrt')} is not there, and cannot be built without ${missing.join(' and ')}. ` +
+    `The addon ${addonFile('tftrt')} is not there, or damaged, and cannot be built without ${missing.join(' and ')}. ` +
       `Run \`npm install --no-save ${missing.join(' ')}\` in ${packageRoot}, then the same command again.`,
   );
 }

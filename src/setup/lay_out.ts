@@ -7,6 +7,7 @@ import { TftrtError } from '../errors';
 import {
   CUDA_LIBRARIES,
   describeMissing,
+  describeMissingLibrary,
   findLibraries,
   type GpuLibrary,
   gpuLibrariesHome,
@@ -73,7 +74,16 @@ export function layOut(from: string): void {
 function findTensorFlow(source: string, places: SearchPlaces): ReadonlyMap<GpuLibrary, string> | null {
   const place = tensorFlowPlace();
   const { found, missing } = findLibraries(TENSORFLOW_LIBRARIES, places);
-  if (place.chosenByUser || missing.length > 0 || fs.existsSync(place.directory)) return null;
+  if (place.chosenByUser || fs.existsSync(place.directory)) return null;
+  const damaged = missing.filter(({ damaged }) => damaged.length > 0);
+  if (damaged.length > 0) {
+    throw new TftrtError(
+      'TFTRT_TENSORFLOW_DAMAGED',
+      `${source} has a TensorFlow that cannot be used:\n${damaged.map(describeMissingLibrary).join('')}` +
+        'Nothing was changed. Name a folder with a whole one, or run `npx tftrt install` to fetch it.',
+    );
+  }
+  if (missing.length > 0) return null;
   const directory = path.dirname([...found.values()][0]!);
   const version = installedVersion({ home: path.dirname(directory), directory });
   if (version === null || version === TENSORFLOW_VERSION) return found;

@@ -1,6 +1,8 @@
+import fs from 'node:fs';
 import { SetupError } from '../errors';
 import type { LibraryLoader } from './load_tensorflow';
 import { addonFile, INSTALL } from './paths';
+import { damageOf } from './shared_library';
 
 /**
  * Loads one of the addon's two parts. `tftrt` needs TensorFlow's libraries in the process. Each call gives functions with
@@ -10,6 +12,8 @@ import { addonFile, INSTALL } from './paths';
 export function loadAddonFile(name: 'tftrt' | 'tftrt_loader'): unknown {
   const file = addonFile(name);
   try {
+    const damage = fs.existsSync(file) ? damageOf(file) : null;
+    if (damage !== null) throw new Error(damage);
     const addon = { exports: {} };
     process.dlopen(addon, file);
     return addon.exports;

@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { SetupError } from '../errors';
+import { damageOf } from './shared_library';
 
 /** The one version of TensorFlow that the addon is built and tested with: the last release with TF-TRT. */
 export const TENSORFLOW_VERSION = '2.17.1';
@@ -64,7 +65,8 @@ export function tensorFlowPlace(): TensorFlowPlace {
 
 /**
  * Finds TensorFlow's libraries, and for `build` its headers too. Throws one error that lists each missing file
- * (`TFTRT_TENSORFLOW_MISSING`) or names the version found (`TFTRT_TENSORFLOW_VERSION`).
+ * (`TFTRT_TENSORFLOW_MISSING`), names the version found (`TFTRT_TENSORFLOW_VERSION`), or each file that is cut off or no
+ * library (`TFTRT_TENSORFLOW_DAMAGED`).
  */
 export function locateTensorFlow(need: 'run' | 'build' = 'run'): TensorFlowInstallation {
   const place = tensorFlowPlace();
@@ -98,7 +100,21 @@ export function locateTensorFlow(need: 'run' | 'build' = 'run'): TensorFlowInsta
       howToGetTensorFlow(),
     );
   }
+  requireWhole(Object.values(libraries));
   return { home: place.home, directory: place.directory, libraries, includeDir, version };
+}
+
+function requireWhole(libraries: readonly string[]): void {
+  const damaged = libraries.flatMap((file) => {
+    const damage = damageOf(file);
+    return damage === null ? [] : [`\n  damaged: ${file} (${damage})`];
+  });
+  if (damaged.length === 0) return;
+  throw new SetupError(
+    'TFTRT_TENSORFLOW_DAMAGED',
+    `TensorFlow's libraries cannot be used:${damaged.join('')}`,
+    howToGetTensorFlow(),
+  );
 }
 
 /** The sentence that ends every error about TensorFlow's libraries. */
