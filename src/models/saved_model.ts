@@ -9,7 +9,7 @@ import {
   sameElements,
   withFileAtFault,
 } from './saved_model_files';
-import { parseSignatures } from './signature';
+import { parseSignature, signatureNames } from './signature';
 import { SignatureModel } from './signature_model';
 
 export interface SavedModelOptions {
@@ -34,16 +34,18 @@ export async function loadSavedModel(
   const runtime = nativeRuntime(activeDevice());
   requireSavedModel(directory);
   const program = await loadProgram(runtime, directory, tags);
-  const signatures = parseSignatures(program.signatures());
-  const found = signatures.get(signature);
-  if (found === undefined) {
-    program.dispose();
+  try {
+    const signatures = program.signatures();
+    const found = parseSignature(signatures, signature);
+    if (found !== undefined) return new SavedModel(directory, program, found);
     throw new TftrtError(
       'TFTRT_NOT_FOUND',
-      `The SavedModel ${directory} has no signature '${signature}' under the tags [${tags}]; it has: ${[...signatures.keys()].sort().join(', ') || 'none'}.`,
+      `The SavedModel ${directory} has no signature '${signature}' under the tags [${tags}]; it has: ${signatureNames(signatures).join(', ') || 'none'}.`,
     );
+  } catch (error) {
+    program.dispose();
+    throw error;
   }
-  return new SavedModel(directory, program, found);
 }
 
 /** Loads a meta graph. Errors say which tags there are, or which file is damaged. */

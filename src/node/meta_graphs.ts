@@ -2,13 +2,19 @@ import type { MetaGraph, ModelTensorInfo } from '@tensorflow/tfjs-core';
 import { TftrtError } from '../errors';
 import { checkArguments } from '../models/saved_model';
 import { graphFile, readMetaGraphs, sameElements } from '../models/saved_model_files';
-import { type ModelSignature, parseSignatures, type SignatureEndpoint } from '../models/signature';
+import {
+  type ModelSignature,
+  parseSignature,
+  type SignatureEndpoint,
+  type SignaturesJson,
+  signatureNames,
+} from '../models/signature';
 import { toModelTensorInfo } from '../models/signature_model';
 import { nativeRuntime } from '../native';
 
 interface Signatures {
   readonly tags: string[];
-  readonly signatures: Map<string, ModelSignature>;
+  readonly signatures: SignaturesJson;
 }
 
 /**
@@ -20,9 +26,10 @@ export async function getMetaGraphsFromSavedModel(path: string): Promise<MetaGra
   return readSignatures(path).map(({ tags, signatures }) => ({
     tags,
     signatureDefs: Object.fromEntries(
-      [...signatures]
-        .sort(byText)
-        .map(([name, { inputs, outputs }]) => [name, { inputs: byName(inputs), outputs: byName(outputs) }]),
+      signatureNames(signatures).map((name) => {
+        const { inputs, outputs } = parseSignature(signatures, name)!;
+        return [name, { inputs: byName(inputs), outputs: byName(outputs) }];
+      }),
     ),
   }));
 }
@@ -38,9 +45,9 @@ export function readSignature(directory: string, tags: string[], signature: stri
       `The SavedModel does not have tags: ${tags}; ${directory} has: ${available}`,
     );
   }
-  const found = metaGraph.signatures.get(signature);
+  const found = parseSignature(metaGraph.signatures, signature);
   if (found === undefined) {
-    const available = [...metaGraph.signatures.keys()].sort().join(', ') || 'none';
+    const available = signatureNames(metaGraph.signatures).join(', ') || 'none';
     throw new TftrtError(
       'TFTRT_NOT_FOUND',
       `The SavedModel does not have signature: ${signature}; ${directory} has: ${available}`,
@@ -55,13 +62,8 @@ function readSignatures(directory: string): Signatures[] {
   }
   return readMetaGraphs(nativeRuntime().addon, directory).map(({ metaInfoDef, signatureDef = {} }) => ({
     tags: metaInfoDef?.tags ?? [],
-    signatures: parseSignatures(signatureDef),
+    signatures: signatureDef,
   }));
-}
-
-/** Protobuf's maps come in any order. */
-function byText([one]: [string, unknown], [other]: [string, unknown]): number {
-  return one < other ? -1 : 1;
 }
 
 function byName(endpoints: SignatureEndpoint[]): Record<string, ModelTensorInfo> {

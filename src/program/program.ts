@@ -105,8 +105,8 @@ export class Program {
   }
 
   /** The signatures of a SavedModel: tensorflow.SignatureDef in JSON by name. */
-  signatures(): unknown {
-    return JSON.parse(this.runtime.addon.programSignatures(this.handle));
+  signatures(): Record<string, unknown> {
+    return JSON.parse(this.runtime.addon.programSignatures(this.handle)).signatureDef ?? {};
   }
 
   /** TensorFlow's dtype number of a tensor; throws `TFTRT_NOT_FOUND`. */

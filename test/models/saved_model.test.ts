@@ -185,6 +185,38 @@ describe('SavedModels', () => {
     }
   }
 
+  /** A copy of a model with bytes of its graph's file replaced by as many others. */
+  function changed(name: string, bytes: string, others: string): string {
+    const copy = path.join(temporaryFolder(), 'changed');
+    fs.cpSync(folder(name), copy, { recursive: true });
+    const file = path.join(copy, 'saved_model.pb');
+    const content = fs.readFileSync(file, 'latin1');
+    expect(content.split(bytes)).to.have.length(2);
+    fs.writeFileSync(file, content.replace(bytes, others), 'latin1');
+    return copy;
+  }
+
+  it('takes names of signatures that JSON would not', async () => {
+    const copy = changed('multi_signature', '\n\x05count\x12', '\n\x05c"\\\nt\x12');
+    const model = await tftrt.loadSavedModel(copy, { signature: 'c"\\\nt' });
+    expect(model.inputs.map(({ name }) => name)).to.deep.equal(['ids', 'size']);
+    model.dispose();
+  });
+
+  it('refuses a signature of resources, and takes the others of its model', async () => {
+    const copy = changed('multi_signature', '\x0ccount_size:0\x10\x03', '\x0ccount_size:0\x10\x14'); // DT_RESOURCE
+    (await tftrt.loadSavedModel(copy)).dispose();
+    (await loadTFSavedModel(copy)).dispose();
+    for (const load of [
+      () => tftrt.loadSavedModel(copy, { signature: 'count' }),
+      () => loadTFSavedModel(copy, ['serve'], 'count'),
+    ]) {
+      const error = await cleanErrorOf(load);
+      expect(error.code).to.equal('TFTRT_UNSUPPORTED_DTYPE');
+      expect(error.message).to.include("'count'").and.to.include("'size'");
+    }
+  });
+
   it('a file, and a folder without a model', async () => {
     const file = path.join(folder('two_inputs'), 'saved_model.pb');
     expect((await cleanErrorOf(() => tftrt.loadSavedModel(file))).message).to.equal(
