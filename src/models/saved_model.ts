@@ -1,6 +1,7 @@
 import { activeDevice } from '../backend/active';
 import { TftrtError } from '../errors';
 import { type NativeRuntime, nativeRuntime } from '../native';
+import { requireOptions } from '../options';
 import { Program } from '../program/program';
 import {
   type MetaGraphJson,
@@ -19,6 +20,8 @@ export interface SavedModelOptions {
   signature?: string;
 }
 
+const OPTIONS: ReadonlySet<string> = new Set<keyof SavedModelOptions>(['tags', 'signature']);
+
 /**
  * Loads a TensorFlow SavedModel, without conversion, off the event loop.
  *
@@ -29,6 +32,7 @@ export async function loadSavedModel(
   directory: string,
   options: SavedModelOptions = {},
 ): Promise<SavedModel> {
+  requireOptions('loadSavedModel', options ?? {}, OPTIONS);
   const { tags = ['serve'], signature = 'serving_default' } = options ?? {};
   checkArguments(directory, tags, signature);
   const runtime = nativeRuntime(activeDevice());

@@ -233,6 +233,8 @@ describe('SavedModels', () => {
       ['file:///x'],
       [folder('two_inputs'), { tags: 'serve' }],
       [folder('two_inputs'), { signature: 5 }],
+      [folder('two_inputs'), { tag: ['serve'] }],
+      [folder('two_inputs'), ['serve']],
     ];
     for (const given of bad) {
       const error = await cleanErrorOf(() => tftrt.loadSavedModel(...(given as [string])));

@@ -200,6 +200,34 @@ describe('processes', function () {
     expectSuccess(ended, `${'TFTRT_INVALID_ARGUMENT '.repeat(4)}ok TFTRT_ALREADY_CONFIGURED`);
   });
 
+  it('name the option of configure that is of the wrong kind', async () => {
+    const wrong: Array<[given: string, text: string]> = [
+      ['undefined', 'configure takes its options as an object, got undefined; expected'],
+      ["'cpu'", "configure takes its options as an object, got 'cpu'; expected"],
+      ["['cpu']", 'configure takes its options as an object, got a list; expected'],
+      ['7', 'got 7; expected'],
+      ['{ toString: 1 }', "configure has no option 'toString'; expected one of device,"],
+      ["{ perProcessGpuMemoryFraction: '0.5' }", "perProcessGpuMemoryFraction is '0.5'; expected a number"],
+      ['{ memoryLimitBytes: 1n }', 'memoryLimitBytes is 1n; expected a whole number from 1 to'],
+      ["{ memoryLimitBytes: '1' }", "memoryLimitBytes is '1'; expected"],
+      ['{ maxWorkspaceSizeBytes: 2 ** 80 }', 'maxWorkspaceSizeBytes is 1.2'],
+      ['{ intraOpParallelismThreads: 2 ** 31 }', 'expected a whole number from 1 to 2147483647.'],
+    ];
+    const attempts = wrong.map(([given]) => `attempt(${given});`).join('');
+    const { stdout } = await runNode(`
+      const { configure } = require('tfjs-backend-tftrt');
+      const attempt = (options) => {
+        try { configure(options); console.log('taken'); } catch ({ code, message }) { console.log(code, message); }
+      };
+      ${attempts}`);
+    const lines = stdout.trim().split('\n');
+    wrong.forEach(([, text], i) => {
+      expect(lines[i])
+        .to.match(/^TFTRT_INVALID_ARGUMENT /)
+        .and.include(text);
+    });
+  });
+
   it('refuse a GPU that is asked for and not there', async () => {
     const { stdout } = await runNode(
       `const tf = require('@tensorflow/tfjs-core');
