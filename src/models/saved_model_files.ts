@@ -23,15 +23,13 @@ const SUSPECTS: readonly (readonly [said: RegExp, folder: string, file: RegExp])
 
 /** Throws `TFTRT_NOT_FOUND` where a folder is no SavedModel. */
 export function requireSavedModel(directory: string): void {
-  const stat = fs.statSync(directory, { throwIfNoEntry: false });
-  const problem =
-    stat === undefined
-      ? 'the folder does not exist'
-      : !stat.isDirectory()
-        ? 'that is a file; name the folder that it is in'
-        : graphFile(directory) === undefined
-          ? 'the folder has no saved_model.pb'
-          : null;
+  const problem = !fs.existsSync(directory)
+    ? 'the folder does not exist'
+    : !fs.statSync(directory).isDirectory()
+      ? 'that is a file; name the folder that it is in'
+      : graphFile(directory) === undefined
+        ? 'the folder has no saved_model.pb'
+        : null;
   if (problem !== null) {
     throw new TftrtError('TFTRT_NOT_FOUND', `There is no SavedModel at ${directory}: ${problem}.`);
   }
@@ -104,6 +102,6 @@ function damaged(directory: string, files: readonly string[], cause?: unknown): 
 }
 
 function describe(file: string): string {
-  const stat = fs.statSync(file, { throwIfNoEntry: false });
-  return stat?.isDirectory() ? 'a folder' : `${stat?.size ?? 0} bytes`;
+  const stat = fs.statSync(file);
+  return stat.isDirectory() ? 'a folder' : `${stat.size} bytes`;
 }

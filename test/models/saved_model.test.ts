@@ -222,6 +222,9 @@ describe('SavedModels', () => {
     expect((await cleanErrorOf(() => tftrt.loadSavedModel(file))).message).to.equal(
       `There is no SavedModel at ${file}: that is a file; name the folder that it is in.`,
     );
+    expect((await cleanErrorOf(() => tftrt.loadSavedModel(`${file}/below`))).message).to.equal(
+      `There is no SavedModel at ${file}/below: the folder does not exist.`,
+    );
     expect((await cleanErrorOf(() => tftrt.loadSavedModel(temporaryFolder()))).message).to.equal(
       `There is no SavedModel at ${temporaryFolder()}: the folder has no saved_model.pb.`,
     );
