@@ -67,9 +67,14 @@ export class FileSystemHandler implements io.IOHandler {
   }
 }
 
-/** Never leaves half a file under the final name. */
+/** Never leaves half a file, under whatever name. */
 async function writeWhole(file: string, content: Uint8Array | string): Promise<void> {
   const temporary = `${file}.${process.pid}.tmp`;
-  await fs.writeFile(temporary, content);
-  await fs.rename(temporary, file);
+  try {
+    await fs.writeFile(temporary, content);
+    await fs.rename(temporary, file);
+  } catch (error) {
+    await fs.rm(temporary, { force: true }).catch(() => undefined);
+    throw error;
+  }
 }

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
+import fs from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { TftrtError } from '../errors';
-import { makeFolder } from './make_folder';
+import { makeFolder, remedyFor } from './make_folder';
 
 /** Holds an flock until its standard input closes, which the kernel does for us however this process ends. */
 const HOLDER = `
@@ -24,6 +25,7 @@ sys.stdin.read()
  */
 export async function withLock<T>(file: string, onWait: () => void, work: () => Promise<T>): Promise<T> {
   makeFolder(path.dirname(file));
+  requireWritable(file);
   const holder = spawn('python3', ['-c', HOLDER, file], { stdio: ['pipe', 'pipe', 'pipe'] });
   let complaint = '';
   holder.stderr.on('data', (data) => {
@@ -34,7 +36,11 @@ export async function withLock<T>(file: string, onWait: () => void, work: () => 
     await new Promise<void>((resolve, reject) => {
       const refuse = (why: string) =>
         reject(new TftrtError('TFTRT_SETUP_LOCK', `Cannot lock ${file}: ${why.trim()}`));
-      holder.once('error', (error) => refuse(error.message));
+      holder.once('error', (error) =>
+        refuse(
+          `${error.message}. Install Python 3 with pip (on Debian or Ubuntu: apt-get install python3-pip).`,
+        ),
+      );
       holder.once('close', (code) => refuse(complaint || `python3 ended with exit code ${code}`));
       createInterface(holder.stdout).on('line', (line) => (line === 'locked' ? resolve() : onWait()));
     });
@@ -42,5 +48,18 @@ export async function withLock<T>(file: string, onWait: () => void, work: () => 
   } finally {
     holder.stdin.end();
     await closed;
+  }
+}
+
+/** Python would say it in more words. */
+function requireWritable(file: string): void {
+  try {
+    fs.closeSync(fs.openSync(file, 'a'));
+  } catch (cause) {
+    throw new TftrtError(
+      'TFTRT_SETUP_LOCK',
+      `Cannot lock ${file}: ${(cause as Error).message}. ${remedyFor(file)}`,
+      { cause },
+    );
   }
 }

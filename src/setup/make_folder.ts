@@ -43,9 +43,10 @@ function describe(folder: string, { code, path: place, message }: NodeJS.ErrnoEx
   return `The folder ${folder} cannot be made: ${reason}.`;
 }
 
-function remedyFor(folder: string): string {
-  const inCache = `${path.resolve(folder)}${path.sep}`.startsWith(cacheDir() + path.sep);
+/** What to do about a file or folder that cannot be made. */
+export function remedyFor(name: string): string {
+  const inCache = `${path.resolve(name)}${path.sep}`.startsWith(cacheDir() + path.sep);
   return inCache
     ? 'TFTRT_CACHE_DIR names another folder for what is installed, one that you may write to.'
-    : 'Name a folder that is there, or that can be made by you.';
+    : 'Name a folder that is there, or that can be made, and that you may write to.';
 }

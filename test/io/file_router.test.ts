@@ -59,6 +59,16 @@ describe('file:// models', () => {
     model.dispose();
   });
 
+  it('leave nothing half-done where saving failed', async () => {
+    const model = await tf.loadGraphModel(`file://${readFixture('graph_models', 'argmax').folder}`);
+    const folder = temporaryFolder();
+    fs.mkdirSync(path.join(folder, 'weights.bin', 'in the way'), { recursive: true });
+    const error = await cleanErrorOf(() => model.save(`file://${folder}`));
+    expect(error.code).to.equal('TFTRT_MODEL_FILE');
+    expect(fs.readdirSync(folder)).to.deep.equal(['weights.bin']);
+    model.dispose();
+  });
+
   // Node's recursive mkdir would never return, and nothing in its process could stop it.
   it('say that a folder takes none', () => {
     const script = `

@@ -34,7 +34,7 @@ describe('makeFolder', () => {
   it('says what is in the way', () => {
     writeFile(inside('file'));
     expect(refusal(inside('file'))).to.equal(
-      `The folder ${inside('file')} cannot be made: ${inside('file')} is a file. Name a folder that is there, or that can be made by you.`,
+      `The folder ${inside('file')} cannot be made: ${inside('file')} is a file. Name a folder that is there, or that can be made, and that you may write to.`,
     );
     expect(refusal(inside('file', 'below'))).to.include('not a directory');
   });
