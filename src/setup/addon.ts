@@ -85,7 +85,6 @@ function hashOfConfiguration(tensorflow: TensorFlowInstallation, options: AddonO
     tensorflow.directory,
     tensorflow.version,
     options.sanitize,
-    process.versions.modules,
     version('cmake-js'),
     version('node-addon-api'),
     process.env.CXX,

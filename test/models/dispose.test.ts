@@ -10,7 +10,7 @@ interface Model {
   dispose(): void;
 }
 
-const RUNS = 40;
+const RUNS = 24;
 
 const vectors = (i: number) => ({ a: tf.tensor1d([i]), z: tf.tensor1d([10 * i]) });
 
