@@ -83,6 +83,18 @@ describe('graphs with operands that do not fit', () => {
     ['a window larger than the image', pool(), () => ({ x: x() }), /window is larger than the image/],
     ['an unknown padding', pool({ padding: bytesAttr('FOO') }), () => ({ x: x() }), /padding.*FOO/],
     ['steps of the wrong number', pool({ strides: ints() }), () => ({ x: x() }), /strides/],
+    [
+      'steps of 2^31',
+      conv({ strides: ints(1, 2 ** 31, 1, 1) }),
+      () => ({ x: x(), w: w() }),
+      /strides.*int32/,
+    ],
+    [
+      'gaps of 2^31',
+      conv({ dilations: ints(1, 1, 2 ** 31, 1) }),
+      () => ({ x: x(), w: w() }),
+      /dilations.*int32/,
+    ],
     ['steps of 0', conv({ strides: ints(1, 0, 1, 1) }), () => ({ x: x(), w: w() }), /strides/],
   ];
   for (const [title, node, inputs, message] of cases) {
