@@ -38,6 +38,14 @@ void CheckWindow(const tf::NodeDef& node) {
   }
 }
 
+// The executor keeps a ring of so many iterations.
+void CheckLoop(const tf::NodeDef& node) {
+  const auto found = node.attr().find("parallel_iterations");
+  if (found == node.attr().end() || found->second.i() > 0) return;
+  throw Error("TFTRT_INVALID_ARGUMENT", absl::StrCat("the attribute 'parallel_iterations' of node '",
+                                                     node.name(), "' (", node.op(), ") must be above 0"));
+}
+
 // Whether all dtypes in a value are such that TensorFlow knows.
 bool HasKnownTypes(const tf::AttrValue& value) {
   bool known = tf::DataType_IsValid(value.type()) && tf::DataType_IsValid(value.tensor().dtype());
@@ -68,6 +76,7 @@ void Check(const tf::NodeDef& node) {
                  absl::StrCat("node '", node.name(), "' (", node.op(), ")"));
   }
   if (HasWindow(node.op())) CheckWindow(node);
+  CheckLoop(node);
 }
 
 }  // namespace
