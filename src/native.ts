@@ -12,6 +12,7 @@ import { TftrtError } from './errors';
 import { loadAddonFile, loadLibraryLoader } from './setup/load_addon';
 import { loadCuda, loadTensorRt } from './setup/load_gpu_libraries';
 import { loadTensorFlow } from './setup/load_tensorflow';
+import { locateTensorFlow } from './setup/paths';
 import type { BuildRequest, BuiltEngines } from './tensorrt/build_request';
 
 /** Integer name of a native object. 0 is none. */
@@ -326,6 +327,7 @@ function start(device: number): NativeRuntime {
   if (runtimes[0] === undefined) {
     const loader = loadLibraryLoader();
     const configuration = currentConfiguration();
+    locateTensorFlow(); // where that is missing, it is what to say first
     if (configuration.devices[0] !== 'cpu') loadCuda(loader);
     loadTensorFlow(loader);
     const addon = loadAddonFile('tftrt') as NativeAddon;

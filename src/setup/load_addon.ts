@@ -1,7 +1,9 @@
 import fs from 'node:fs';
 import { SetupError } from '../errors';
+import { refuseOtherAddon } from './addon_record';
 import type { LibraryLoader } from './load_tensorflow';
 import { addonFile, INSTALL } from './paths';
+import { complaintAboutMachine, complaintAboutPlatform, refuse } from './platform';
 import { damageOf } from './shared_library';
 
 /**
@@ -18,17 +20,20 @@ export function loadAddonFile(name: 'tftrt' | 'tftrt_loader'): unknown {
     process.dlopen(addon, file);
     return addon.exports;
   } catch (cause) {
+    refuse(complaintAboutPlatform());
     const [reason] = (cause as Error).message.split('\n');
     throw new SetupError(
       'TFTRT_ADDON_LOAD',
       `The addon ${file} cannot be loaded: ${reason}`,
-      `To get it, run ${INSTALL}.`,
+      `To get one that fits this system, run ${INSTALL}.`,
       { cause },
     );
   }
 }
 
-/** The part that needs nothing else: it opens the libraries. */
+/** The part that needs nothing else: it opens the libraries. Throws where they could not be used at all. */
 export function loadLibraryLoader(): LibraryLoader {
+  refuse(complaintAboutMachine());
+  refuseOtherAddon();
   return loadAddonFile('tftrt_loader') as LibraryLoader;
 }

@@ -36,10 +36,8 @@ export async function withLock<T>(file: string, onWait: () => void, work: () => 
     await new Promise<void>((resolve, reject) => {
       const refuse = (why: string) =>
         reject(new TftrtError('TFTRT_SETUP_LOCK', `Cannot lock ${file}: ${why.trim()}`));
-      holder.once('error', (error) =>
-        refuse(
-          `${error.message}. Install Python 3 with pip (on Debian or Ubuntu: apt-get install python3-pip).`,
-        ),
+      holder.once('error', (error: NodeJS.ErrnoException) =>
+        error.code === 'ENOENT' ? reject(noPython()) : refuse(error.message),
       );
       holder.once('close', (code) => refuse(complaint || `python3 ended with exit code ${code}`));
       createInterface(holder.stdout).on('line', (line) => (line === 'locked' ? resolve() : onWait()));
@@ -62,4 +60,14 @@ function requireWritable(file: string): void {
       { cause },
     );
   }
+}
+
+/** Set-up begins with a lock; later steps have pip, and need Python for it too. */
+function noPython(): TftrtError {
+  return new TftrtError(
+    'TFTRT_SETUP_PYTHON',
+    'There is no python3 on the PATH, which set-up needs, with pip, to fetch libraries. Install Python 3 with pip (on Debian or Ubuntu: ' +
+      'apt-get install python3 python3-pip), then run the same command again. `npx tftrt install --from FOLDER` takes libraries that ' +
+      'are there, and does without.',
+  );
 }

@@ -10,6 +10,11 @@ export const TENSORFLOW_VERSION = '2.17.1';
 /** The folder of this package: it holds package.json, native/ and the built addon. */
 export const packageRoot = path.resolve(__dirname, '..', '..');
 
+/** The version of this package. */
+export function packageVersion(): string {
+  return (require(path.join(packageRoot, 'package.json')) as { version: string }).version;
+}
+
 /** The file of a built addon. TFTRT_ADDON_DIR names another build than the usual one, such as one with a sanitizer. */
 export function addonFile(name: 'tftrt' | 'tftrt_loader'): string {
   return path.join(process.env.TFTRT_ADDON_DIR ?? path.join(packageRoot, 'build', 'Release'), `${name}.node`);

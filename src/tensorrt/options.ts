@@ -25,7 +25,7 @@ export interface BuildOptions {
   /**
    * Sample inputs, each as for `predict`. They say for which shapes engines are built where there are no profiles (one engine
    * for each different set of shapes), and the engines' outputs are compared with TensorFlow's on them. Without them,
-   * random values of the shapes that the model declares.
+   * random values of the shapes that the model declares, an open batch being 1.
    */
   inputs?: ModelInputs[];
   /** One engine for each. */

@@ -3,6 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { expect } from 'chai';
 import type { Check, Diagnosis } from '#src/cli/check';
+import { ADDON_RECORD, neededAddon } from '#src/setup/addon_record';
 import { CUDA_LIBRARIES, findLibraries, searchPlaces, TENSORRT_LIBRARIES } from '#src/setup/gpu_libraries';
 import { addonFile, locateTensorFlow } from '#src/setup/paths';
 import { runNode } from '../process/child';
@@ -93,15 +94,6 @@ describe('tftrt doctor', () => {
       expect(stdout.split('libtensorflow_cc.so.2')).to.have.length(2);
     });
 
-    it('names the one library that is hidden', async () => {
-      linkTensorFlow(inside('tensorflow'), 'libtensorflow_framework.so.2');
-      const rows = byName(await diagnose({ ...cpu, TFTRT_TENSORFLOW: folder() }));
-      expect(rows.TensorFlow).to.include({ status: 'missing' });
-      expect(rows.TensorFlow!.problem!.match(/missing: .*/g)).to.deep.equal([
-        `missing: ${inside('tensorflow/libtensorflow_framework.so.2')}`,
-      ]);
-    });
-
     it('tells a library that is there and cannot be loaded', async () => {
       linkTensorFlow(inside('tensorflow'), 'libtensorflow_cc.so.2');
       writeLibrary(inside('tensorflow/libtensorflow_cc.so.2'));
@@ -131,6 +123,26 @@ describe('tftrt doctor', () => {
       expect(row).to.include({ status: 'missing', path: inside('tftrt_loader.node') });
       expect(row.remedy).to.contain('npx tftrt install');
       expect(diagnosis.complaints.map(({ code }) => code)).to.deep.equal(['TFTRT_ADDON_LOAD']);
+    });
+
+    it('says that the addon is of another version, or damaged', async () => {
+      const addon = (record: object, loader?: string) => {
+        fs.cpSync(path.dirname(addonFile('tftrt')), inside('addon'), { recursive: true });
+        fs.writeFileSync(inside('addon', ADDON_RECORD), JSON.stringify(record));
+        if (loader !== undefined) fs.writeFileSync(inside('addon/tftrt_loader.node'), loader);
+        return { ...cpu, TFTRT_ADDON_DIR: inside('addon') };
+      };
+      const other = await diagnose(addon({ ...neededAddon(), tensorFlow: '2.9.1' }));
+      expect(byName(other).addon).to.include({ status: 'wrong' });
+      expect(byName(other).addon!.problem).to.match(/TensorFlow 2\.9\.1, .* TensorFlow 2\.17\.1 is needed/);
+      expect(other.complaints.map(({ code }) => code)).to.deep.equal(['TFTRT_ADDON_VERSION']);
+
+      const damaged = await diagnose(addon(neededAddon(), 'not a library'));
+      expect(byName(damaged).addon).to.include({ status: 'wrong' });
+      expect(byName(damaged).addon!.problem)
+        .to.contain(inside('addon/tftrt_loader.node'))
+        .and.contain('too short');
+      expect(byName(damaged).addon!.remedy).to.contain('npx tftrt install');
     });
 
     it('survives when computing ends the process', async () => {
