@@ -141,7 +141,7 @@ describe('tftrt doctor', () => {
       expect(byName(damaged).addon).to.include({ status: 'wrong' });
       expect(byName(damaged).addon!.problem)
         .to.contain(inside('addon/tftrt_loader.node'))
-        .and.contain('too short');
+        .and.contain('no shared library');
       expect(byName(damaged).addon!.remedy).to.contain('npx tftrt install');
     });
 
