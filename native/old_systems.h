@@ -1,6 +1,6 @@
 // Included before each source of the addon (CMakeLists.txt). The addon that comes with the package is
 // compiled on a newer system than those it has to run on. Here it is bound to the versions of the system's
-// functions that old ones have too; test/setup/addon_needs.test.ts measures what it needs.
+// functions that old ones have too; test/setup/platform.test.ts measures what it needs.
 
 #pragma once
 
