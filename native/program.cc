@@ -214,13 +214,9 @@ void Program::RunTargets(const std::vector<std::string>& targets) {
 }
 
 std::string Program::SignaturesJson() const {
-  std::string json = "{";
-  const char* separator = "";
-  for (const auto& [name, signature] : signatures_) {
-    absl::StrAppend(&json, separator, "\"", name, "\":", ToJson(signature));
-    separator = ",";
-  }
-  return json + "}";
+  tf::MetaGraphDef meta_graph;
+  *meta_graph.mutable_signature_def() = signatures_;
+  return ToJson(meta_graph);
 }
 
 Callable::Callable(std::shared_ptr<Program> program, tf::CallableOptions options)

@@ -99,7 +99,7 @@ export interface NativeAddon {
   loadSavedModel(async: false, directory: string, tags: string[], configProto: string): Handle;
   /** The meta graphs' tags and signatures: an array of tensorflow.MetaGraphDef in JSON. */
   readSavedModel(directory: string): string;
-  /** {signature name: tensorflow.SignatureDef} in JSON. */
+  /** tensorflow.MetaGraphDef in JSON, with its signatures only. */
   programSignatures(program: Handle): string;
   /** dtype of a tensor "node:index"; throws TFTRT_NOT_FOUND. */
   programTensorType(program: Handle, tensor: string): number;

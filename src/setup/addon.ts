@@ -8,6 +8,7 @@ import { TENSORRT_NAMES } from './gpu_libraries';
 import { withLock } from './lock';
 import { packageRoot, type TensorFlowInstallation } from './paths';
 import { report, runStep } from './run_step';
+import { damageOf } from './shared_library';
 
 /** The addon's files, in `<build folder>/Release`. The npm package has them too: `files` of package.json. */
 export const ADDON_FILES: readonly string[] = [
@@ -43,7 +44,7 @@ export async function ensureAddon(
   const stamp = { configuration, sources: hashOfSources(), record };
   const isCurrent = () =>
     isDeepStrictEqual(readStamp(stampFile), stamp) &&
-    ADDON_FILES.every((file) => fs.existsSync(inRelease(file)));
+    ADDON_FILES.every((file) => isWholeAddonFile(inRelease(file)));
 
   if (isCurrent()) return;
   const lock = path.join(buildDir, 'tftrt.lock');
@@ -54,6 +55,9 @@ export async function ensureAddon(
       if (isCurrent()) return;
       // CMake does not notice a TensorFlow or a checkout that moved: start anew.
       if (readStamp(stampFile).configuration !== configuration) removeAllBut(buildDir, lock);
+      // CMake takes what is there, and newer than the sources, for what it made.
+      for (const file of ADDON_FILES.map(inRelease))
+        if (!isWholeAddonFile(file)) fs.rmSync(file, { force: true });
       // Known before the build is done: after a compiler error, only what changed is compiled again.
       fs.writeFileSync(stampFile, JSON.stringify({ configuration }));
       // A file that includes TensorFlow's headers takes about 1 GB of memory to compile.
@@ -83,6 +87,11 @@ export async function ensureAddon(
   );
 }
 
+/** Whether one of the addon's files is there and, where that shows, not damaged. */
+export function isWholeAddonFile(file: string): boolean {
+  return /\.(node|so)$/.test(file) ? damageOf(file) === null : fs.existsSync(file);
+}
+
 /** What makes the whole build folder useless when it changes. */
 function hashOfConfiguration(tensorflow: TensorFlowInstallation, options: AddonOptions): string {
   const version = (name: string): string => require(`${name}/package.json`).version;
@@ -91,7 +100,6 @@ function hashOfConfiguration(tensorflow: TensorFlowInstallation, options: AddonO
     tensorflow.directory,
     tensorflow.version,
     options.sanitize,
-    process.versions.modules,
     version('cmake-js'),
     version('node-addon-api'),
     process.env.CXX,

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { SetupError, TftrtError } from '../errors';
-import { ADDON_FILES, ensureAddon } from './addon';
+import { ADDON_FILES, ensureAddon, isWholeAddonFile } from './addon';
 import { hasNvidiaGpu } from './gpu_libraries';
 import { addTensorRtNames, ensureGpuLibraries } from './install_gpu_libraries';
 import { layOut } from './lay_out';
@@ -42,6 +42,10 @@ function complaintAboutAddon(): string | undefined {
   const missing = ADDON_FILES.filter((file) => !fs.existsSync(path.join(folder, file)));
   if (missing.length > 0) {
     return `The addon is not whole: ${folder} lacks ${missing.join(', ')}. The package on npm has it compiled: install that anew.`;
+  }
+  const damaged = ADDON_FILES.filter((file) => !isWholeAddonFile(path.join(folder, file)));
+  if (damaged.length > 0) {
+    return `The addon is damaged: ${damaged.join(', ')} in ${folder}. The package on npm has it compiled: install that anew.`;
   }
   try {
     loadLibraryLoader();

@@ -1,8 +1,10 @@
+import fs from 'node:fs';
 import { SetupError } from '../errors';
 import { refuseOtherAddon } from './addon_record';
 import type { LibraryLoader } from './load_tensorflow';
 import { addonFile, INSTALL } from './paths';
 import { complaintAboutMachine, complaintAboutPlatform, refuse } from './platform';
+import { damageOf } from './shared_library';
 
 /**
  * Loads one of the addon's two parts. `tftrt` needs TensorFlow's libraries in the process. Each call gives functions with
@@ -12,6 +14,8 @@ import { complaintAboutMachine, complaintAboutPlatform, refuse } from './platfor
 export function loadAddonFile(name: 'tftrt' | 'tftrt_loader'): unknown {
   const file = addonFile(name);
   try {
+    const damage = fs.existsSync(file) ? damageOf(file) : null;
+    if (damage !== null) throw new Error(damage);
     const addon = { exports: {} };
     process.dlopen(addon, file);
     return addon.exports;

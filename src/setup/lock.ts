@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { TftrtError } from '../errors';
+import { makeFolder, remedyFor } from './make_folder';
 
 /** Holds an flock until its standard input closes, which the kernel does for us however this process ends. */
 const HOLDER = `
@@ -23,7 +24,8 @@ sys.stdin.read()
  * outlives a killed process, so a small Python process holds the lock: it ends with this one, and the lock with it.
  */
 export async function withLock<T>(file: string, onWait: () => void, work: () => Promise<T>): Promise<T> {
-  fs.mkdirSync(path.dirname(file), { recursive: true });
+  makeFolder(path.dirname(file));
+  requireWritable(file);
   const holder = spawn('python3', ['-c', HOLDER, file], { stdio: ['pipe', 'pipe', 'pipe'] });
   let complaint = '';
   holder.stderr.on('data', (data) => {
@@ -44,6 +46,19 @@ export async function withLock<T>(file: string, onWait: () => void, work: () => 
   } finally {
     holder.stdin.end();
     await closed;
+  }
+}
+
+/** Python would say it in more words. */
+function requireWritable(file: string): void {
+  try {
+    fs.closeSync(fs.openSync(file, 'a'));
+  } catch (cause) {
+    throw new TftrtError(
+      'TFTRT_SETUP_LOCK',
+      `Cannot lock ${file}: ${(cause as Error).message}. ${remedyFor(file)}`,
+      { cause },
+    );
   }
 }
 

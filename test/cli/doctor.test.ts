@@ -8,7 +8,7 @@ import { CUDA_LIBRARIES, findLibraries, searchPlaces, TENSORRT_LIBRARIES } from 
 import { addonFile, locateTensorFlow } from '#src/setup/paths';
 import { runNode } from '../process/child';
 import { makeDriver, makeGpuLibraries } from '../setup/fake_libraries';
-import { useTemporaryFolder } from '../setup/helpers';
+import { cutOff, useTemporaryFolder, writeLibrary } from '../setup/helpers';
 import { linkTensorFlow } from './link_tensorflow';
 import { tftrt } from './run_cli';
 
@@ -96,11 +96,25 @@ describe('tftrt doctor', () => {
 
     it('tells a library that is there and cannot be loaded', async () => {
       linkTensorFlow(inside('tensorflow'), 'libtensorflow_cc.so.2');
-      fs.writeFileSync(inside('tensorflow/libtensorflow_cc.so.2'), 'not a library');
+      writeLibrary(inside('tensorflow/libtensorflow_cc.so.2'));
       const diagnosis = await diagnose({ ...cpu, TFTRT_TENSORFLOW: folder() });
       const row = byName(diagnosis).TensorFlow!;
       expect(row.status).to.equal('wrong');
-      expect(row.problem).to.contain('libtensorflow_cc.so.2').and.contain('too short');
+      expect(row.problem).to.contain('libtensorflow_cc.so.2 cannot be loaded: ');
+    });
+
+    it('tells a library that is cut off', async () => {
+      linkTensorFlow(inside('tensorflow'), 'libtensorflow_cc.so.2');
+      const file = inside('tensorflow/libtensorflow_cc.so.2');
+      cutOff(locateTensorFlow().libraries.cc, file, 1e6);
+      const diagnosis = await diagnose({ ...cpu, TFTRT_TENSORFLOW: folder() });
+      const row = byName(diagnosis).TensorFlow!;
+      expect(row.status).to.equal('wrong');
+      expect(row.problem).to.match(
+        /damaged: .*libtensorflow_cc\.so\.2 \(it is cut off: it has 1000000 bytes/,
+      );
+      expect(row.remedy).to.contain('npx tftrt install');
+      expect(diagnosis.complaints.map(({ code }) => code)).to.deep.equal(['TFTRT_TENSORFLOW_DAMAGED']);
     });
 
     it('says that the addon is missing', async () => {
@@ -127,7 +141,7 @@ describe('tftrt doctor', () => {
       expect(byName(damaged).addon).to.include({ status: 'wrong' });
       expect(byName(damaged).addon!.problem)
         .to.contain(inside('addon/tftrt_loader.node'))
-        .and.contain('too short');
+        .and.contain('no shared library');
       expect(byName(damaged).addon!.remedy).to.contain('npx tftrt install');
     });
 
@@ -226,7 +240,7 @@ describe('tftrt doctor', () => {
       fs.copyFileSync(path.join(made, 'pack/libcudnn.so.8'), inside('pack/libcudnn.so.8'));
       const again = byName(await diagnose(env(inside('pack'))));
       expect(again['libcufft.so.11']).to.include({ status: 'wrong' });
-      expect(again['libcufft.so.11']!.problem).to.contain('too short');
+      expect(again['libcufft.so.11']!.problem).to.contain('no shared library');
       expect(again['libcusparse.so.12']).to.include({ status: 'ok' });
     });
 
