@@ -7,7 +7,7 @@ import { packageRoot } from '#src/setup/paths';
 import { ensureFaceApi } from '../../demo/fetch_models';
 import { currentLoad, describeMachine, gpuAndDriver } from '../machine';
 import { ensurePeer } from '../peer';
-import { measure } from './measure';
+import { measure, peersAnswer } from './measure';
 import { pictureOf } from './picture';
 import { agrees, DESCRIPTOR_TOLERANCE, type Results, resultsOf } from './results';
 import { documentOf } from './table';
@@ -17,12 +17,13 @@ const USAGE = `Usage: main.js [options]
   --out FILE.json    the results; the table goes beside it as .md, the picture as .svg
   --face-api FOLDER  the package, fetched before: then nothing is installed or compiled
   --picture FILE     only draws: takes the results from this file
+  --reference FILE   only writes what the peer finds, for test/node/face_api.test.ts
   --background N     the picture's photos are this wide: 40, the default, shows no more than where people are`;
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: Object.fromEntries(
-      ['rounds', 'out', 'face-api', 'picture', 'background'].map((name) => [
+      ['rounds', 'out', 'face-api', 'picture', 'reference', 'background'].map((name) => [
         name,
         { type: 'string' as const },
       ]),
@@ -30,6 +31,10 @@ async function main(): Promise<void> {
   }) as { values: Record<string, string | undefined> };
   const home = values['face-api'] ? resolve(values['face-api']) : await ensureFaceApi();
   if (values['face-api'] === undefined && values.picture === undefined) await ensurePeer();
+  if (values.reference !== undefined) {
+    const reference = await peersAnswer(home);
+    return writeFileSync(values.reference, `${inLines(JSON.stringify(reference, rounded, 1))}\n`);
+  }
   const results = values.picture
     ? (JSON.parse(readFileSync(values.picture, 'utf8')) as Results)
     : await run(home, wholeNumber('rounds', values.rounds, 5));

@@ -4,8 +4,11 @@ import { peerFolder } from '../peer';
 import type { SideOptions } from '../side_process';
 import type { SideName } from '../types';
 
-/** Both share a GPU: neither may take all of its memory. */
-const ENVIRONMENT = { TF_FORCE_GPU_ALLOW_GROWTH: 'true' };
+/** Both share a GPU: neither may take all of its memory, and the peer, too, computes in FP32 unless the caller says otherwise. */
+const ENVIRONMENT = {
+  TF_FORCE_GPU_ALLOW_GROWTH: 'true',
+  NVIDIA_TF32_OVERRIDE: process.env.NVIDIA_TF32_OVERRIDE ?? '0',
+};
 
 /** A process with the same program on either side; `folder`: where the peer's packages are linked, see `linkPeer`. */
 export function processOf(side: SideName, home: string, folder: string): SideOptions {
