@@ -13,6 +13,7 @@ export class SummaryFileWriter {
   /** Writes a number, or a tensor with one, under a name; `step`: an integer. */
   scalar(name: string, value: Scalar | number, step: number, description?: string): void {
     if (description != null) throw invalid('scalar() does not support description yet');
+    requireString('scalar', 'name', name);
     requireStep(step);
     if (typeof value !== 'number' && value?.rank !== 0) {
       throw invalid(
@@ -32,6 +33,8 @@ export class SummaryFileWriter {
    * width. NaN and the infinities are left out. `step`: an integer; `description`: Markdown.
    */
   histogram(name: string, data: Tensor, step: number, buckets?: number, description?: string): void {
+    requireString('histogram', 'name', name);
+    if (description != null) requireString('histogram', 'description', description);
     requireStep(step);
     if (buckets !== undefined && !(Number.isInteger(buckets) && buckets > 0)) {
       throw invalid(`Expected bucket count to be a strictly positive integer, but it was ${buckets}`);
@@ -44,7 +47,7 @@ export class SummaryFileWriter {
     const rows = countInBuckets(data.dataSync(), buckets);
     this.call((call, writer) => {
       const counts = call.tensor(rows, [rows.length / 3, 3], 'float64');
-      const metadata = call.string(histogramMetadata(description));
+      const metadata = call.string(histogramMetadata(description ?? ''));
       call.runAll('WriteSummary', [writer, int64(call, step), counts, call.string(name), metadata]);
     });
   }
@@ -84,26 +87,27 @@ const writers = new Map<string, SummaryFileWriter>();
 
 /**
  * The writer of event files in a folder, always the same one of a folder. It writes to the file when more than `maxQueue` values
- * wait, with a value that comes `flushMillis` after the last time, and when the process ends.
+ * (by default 10) wait, with a value that comes `flushMillis` (two minutes) after the last time, and when the process ends.
+ * `filenameSuffix`: what the file's name ends with ('.v2').
  */
 export function summaryFileWriter(
   logdir: string,
-  maxQueue = 10,
-  flushMillis = 120_000,
-  filenameSuffix = '.v2',
+  maxQueue?: number,
+  flushMillis?: number,
+  filenameSuffix?: string,
 ): SummaryFileWriter {
   if (typeof logdir !== 'string' || logdir.length === 0) {
     throw invalid(`Invalid logdir: ${logdir}. Expected a non-empty string for logdir.`);
   }
-  for (const [name, value] of Object.entries({ maxQueue, flushMillis })) {
-    if (!Number.isInteger(value) || value < 0) {
-      throw invalid(`summaryFileWriter takes an integer of 0 or more for ${name}, got ${value}.`);
-    }
-  }
+  // Null, too, is none given.
+  const queue = toInt32('maxQueue', maxQueue ?? 10);
+  const millis = toInt32('flushMillis', flushMillis ?? 120_000);
+  const suffix = filenameSuffix ?? '.v2';
+  requireString('summaryFileWriter', 'filenameSuffix', suffix);
   let writer = writers.get(logdir);
   if (writer === undefined) {
     writer = new SummaryFileWriter(logdir);
-    writer.create(maxQueue, flushMillis, filenameSuffix);
+    writer.create(queue, millis, suffix);
     if (writers.size === 0) process.once('exit', flushAll);
     writers.set(logdir, writer);
   }
@@ -128,6 +132,19 @@ function requireStep(step: number): void {
       ? `step is expected to be at most 2^53 − 1 in size, but is instead ${step}`
       : `step is expected to be an integer, but is instead ${step}`,
   );
+}
+
+function requireString(method: string, name: string, value: string): void {
+  if (typeof value === 'string') return;
+  throw invalid(`${method} takes a string for ${name}, got ${value === null ? 'null' : typeof value}.`);
+}
+
+const MAX_INT32 = 2 ** 31 - 1;
+
+/** As the op takes it: what is above its largest number means never. */
+function toInt32(name: string, value: number): number {
+  if (typeof value === 'number' && value >= 0) return Math.min(Math.trunc(value), MAX_INT32);
+  throw invalid(`summaryFileWriter takes a number of 0 or more for ${name}, got ${value}.`);
 }
 
 function int64(call: KernelCall, value: number): Value {

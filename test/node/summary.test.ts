@@ -135,6 +135,18 @@ describe('tf.node: summaries', () => {
     expect(readEvents(kept)).to.deep.equal([{ step: 1n, tag: 'x', value: 4 }]);
   }).timeout(120_000);
 
+  it('takes null for what is not given, and no number for too large', () => {
+    const writer = node.summaryFileWriter(folder(), null as never, 1e12, null as never);
+    const values = tf.tensor1d([1, 2]);
+    writer.histogram('x', values, 1, 1, null as never);
+    values.dispose();
+    writer.flush();
+    expect(readEvents(folder())).to.deep.equal([
+      { step: 1n, tag: 'x', plugin: 'histograms', description: '', buckets: [[1, 2, 2]] },
+    ]);
+    expect(fs.readdirSync(folder())[0]).to.match(/\.v2$/);
+  });
+
   it('refuses wrong arguments', async () => {
     const writer = node.summaryFileWriter(folder());
     const vector = tf.tensor1d([1]);
@@ -142,7 +154,7 @@ describe('tf.node: summaries', () => {
       node.summaryFileWriter(''),
     );
     await invalid('Invalid logdir: undefined.', () => node.summaryFileWriter(undefined as never));
-    await invalid('for maxQueue, got 1.5', () => node.summaryFileWriter(`${folder()}/x`, 1.5));
+    await invalid('for maxQueue, got NaN', () => node.summaryFileWriter(`${folder()}/x`, Number.NaN));
     await invalid('for flushMillis, got -1', () => node.summaryFileWriter(`${folder()}/x`, 1, -1));
     await invalid('step is expected to be an integer, but is instead 0.5', () => writer.scalar('x', 1, 0.5));
     await invalid('step is expected to be an integer, but is instead NaN', () =>
@@ -156,6 +168,14 @@ describe('tf.node: summaries', () => {
     await invalid('got undefined', () => writer.scalar('x', undefined as never, 1));
     await invalid('strictly positive integer, but it was 0', () => writer.histogram('x', vector, 1, 0));
     await invalid('got string', () => writer.histogram('x', tf.tensor1d(['a']), 1));
+    await invalid('a string for name, got undefined', () => writer.scalar(undefined as never, 1, 1));
+    await invalid('a string for name, got number', () => writer.histogram(7 as never, vector, 1));
+    await invalid('a string for description, got number', () =>
+      writer.histogram('x', vector, 1, 2, 7 as never),
+    );
+    await invalid('a string for filenameSuffix, got number', () =>
+      node.summaryFileWriter(`${folder()}/x`, 1, 1, 7 as never),
+    );
     vector.dispose();
     const file = path.join(folder(), 'a file');
     fs.writeFileSync(file, '');
