@@ -18,6 +18,7 @@ export async function canonical(value: unknown): Promise<Json> {
     return { [value.constructor.name]: list([...(value as Int32Array)].map(number)) };
   if (Array.isArray(value)) return Promise.all(value.map(canonical));
   if (isDimension(value as object)) return (value as { getSize(): number }).getSize();
+  if (Object.getPrototypeOf(value) !== Object.prototype) return `a ${(value as object).constructor.name}`;
   const entries = Object.entries(value as object).sort(([a], [b]) => (a < b ? -1 : 1));
   const all = entries.map(async ([key, item]) => [key, await canonical(item)] as const);
   return Object.fromEntries(await Promise.all(all));

@@ -59,9 +59,15 @@ interface Report {
   readonly comparisons: readonly Comparison[];
 }
 
-/** One comparison on a line. */
+/** One comparison on a line; where both sides did the same, only once. */
 function jsonOf({ comparisons, ...others }: Report): string {
-  const lines = comparisons.map((one) => `  ${JSON.stringify(one)}`).join(',\n');
+  const lines = comparisons
+    .map(({ outcomes, ...one }) => ({
+      ...one,
+      ...(one.verdict === 'same' ? { outcome: outcomes.tftrt } : { outcomes }),
+    }))
+    .map((one) => `  ${JSON.stringify(one)}`)
+    .join(',\n');
   return `${JSON.stringify(others).slice(0, -1)}, "comparisons": [\n${lines}\n]}`;
 }
 

@@ -49,7 +49,7 @@ const bySignature = fixtures.flatMap(({ name, calls }) =>
     return casesOf('loadSavedModel', {
       [`${label}: inputs, outputs, outputNodeNames`]: async (context) => {
         const model = await load(context);
-        const { inputs, outputs, outputNodeNames } = model;
+        const { outputNodeNames, inputs, outputs } = model;
         model.dispose();
         return { inputs, outputs, outputNodeNames };
       },
@@ -98,6 +98,10 @@ const loading = casesOf('loadSavedModel', {
   'returns a promise of predictAsync': onTwo(
     (model) => typeof (model as { predictAsync?: unknown }).predictAsync,
   ),
+  'outputNodeNames after outputs': onTwo((model) => {
+    void model.outputs;
+    return model.outputNodeNames;
+  }),
   execute: onTwo((model, context) => model.execute(two(context), 'y')),
   'a map with another name': onTwo((model, context) =>
     model.predict({ a: two(context).a, x: two(context).z }),
@@ -168,6 +172,11 @@ const loading = casesOf('loadSavedModel', {
   'a model without its variables': ({ tf, folder }) => {
     copyFileSync(join(folderOf('keras_cnn'), 'saved_model.pb'), join(folder, 'saved_model.pb'));
     return tf.node.loadSavedModel(folder);
+  },
+  'a model without its variables predicts': async ({ tf, folder }) => {
+    copyFileSync(join(folderOf('keras_cnn'), 'saved_model.pb'), join(folder, 'saved_model.pb'));
+    const model = await tf.node.loadSavedModel(folder);
+    return model.predict(tf.zeros([1, 16, 16, 3]));
   },
   'makes as many tensors as it returns': onTwo((model, context) => {
     const inputs = two(context);

@@ -145,8 +145,7 @@ const histograms = casesOf('summaryFileWriter', {
     { stored: true },
   ),
   'histogram: steps': writing((writer, { tf }) => {
-    for (const step of [0, 2147483648, Number.MAX_SAFE_INTEGER])
-      writer.histogram('h', tf.tensor1d([1, 2]), step, 1);
+    for (const step of [0, -1, 1000]) writer.histogram('h', tf.tensor1d([1, 2]), step, 2);
   }),
   'histogram: step 0.5': writing((writer, { tf }) => writer.histogram('h', tf.tensor1d([1]), 0.5)),
   'histogram: a list of numbers': writing((writer) => writer.histogram('h', [1, 2, 3], 1)),

@@ -11,10 +11,11 @@ interface Training {
 /** A training in which nothing is left to chance. */
 async function train({ tf }: Context, callback: CustomCallback, how: Training = {}) {
   const { dataset = false, validation = true, useBias = true } = how;
+  const random = (seed: number) => tf.initializers.randomUniform({ minval: -1, maxval: 1, seed });
   const model = tf.sequential({
     layers: [
-      tf.layers.dense({ units: 2, inputShape: [3], kernelInitializer: 'ones', useBias, name: 'first' }),
-      tf.layers.dense({ units: 1, kernelInitializer: 'ones', useBias, name: 'second' }),
+      tf.layers.dense({ units: 2, inputShape: [3], kernelInitializer: random(1), useBias, name: 'first' }),
+      tf.layers.dense({ units: 1, kernelInitializer: random(2), useBias, name: 'second' }),
     ],
   });
   model.compile({ loss: 'meanSquaredError', optimizer: tf.train.sgd(0.01), metrics: ['mae'] });
