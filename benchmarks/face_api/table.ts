@@ -1,3 +1,4 @@
+import { markdownTable } from '../markdown_table';
 import { SIDES } from '../sides';
 import { median } from '../statistics';
 import type { PhotoResult, Results } from './results';
@@ -22,7 +23,7 @@ export function documentOf(results: Results): string {
     '',
     'The largest differences between this package and the peer, over all faces of a photo; pixels are those of photos 1920 wide.',
     '',
-    markdown(
+    markdownTable(
       [
         ...['photo', 'faces', 'faces, peer', 'scores', 'score differs', 'box (px)', 'landmark (px)'],
         ...['descriptors, distance', 'age (years)', 'expression', 'same gender'],
@@ -34,7 +35,7 @@ export function documentOf(results: Results): string {
     '',
     `ms for one photo: decoding it, detection, 68 landmarks, expression, descriptor, age and gender of each face. ${results.rounds} rounds of fresh processes that take turns; 4 turns each a round.`,
     '',
-    markdown(
+    markdownTable(
       ['photo', ...SIDES.map((side) => `first, ${side}`), ...SIDES, 'tftrt / peer', 'lowest–highest'],
       [...photos.map(timesRow), ['all', '', '', '', '', ...ratioCells(results.ratios)]],
     ),
@@ -79,9 +80,4 @@ function busyNote(cores: number): string {
 
 function small(value: number): string {
   return value === 0 ? '0' : value.toExponential(1);
-}
-
-function markdown(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
-  return [line(header), line(header.map(() => '---')), ...rows.map(line)].join('\n');
 }

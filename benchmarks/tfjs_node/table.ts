@@ -1,3 +1,4 @@
+import { markdownTable } from '../markdown_table';
 import { SIDES } from '../sides';
 import type { Comparison, Verdict } from './compare';
 import type { Outcome } from './types';
@@ -27,7 +28,7 @@ export function documentOf(comparisons: readonly Comparison[], where: string): s
     '',
     '`same`: equal values or the same error. `both refuse`: both throw, in other words. `deliberate`: see below.',
     '',
-    markdown(
+    markdownTable(
       ['member', 'cases', ...VERDICTS],
       [
         ...members.map((member) =>
@@ -52,7 +53,7 @@ export function documentOf(comparisons: readonly Comparison[], where: string): s
 }
 
 function answers(of: readonly Comparison[]): string {
-  return markdown(
+  return markdownTable(
     ['member', 'case', ...SIDES],
     of.map(({ member, name, outcomes }) => [
       `\`${member}\``,
@@ -71,10 +72,4 @@ function cell(outcome: Outcome): string {
 function shorten(text: string): string {
   const line = text.replace(/\s+/g, ' ');
   return line.length > CELL ? `${line.slice(0, CELL)}…` : line;
-}
-
-function markdown(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) =>
-    `| ${cells.map((text) => text.replaceAll('|', '\\|')).join(' | ')} |`;
-  return [line(header), line(header.map(() => '---')), ...rows.map(line)].join('\n');
 }
