@@ -36,18 +36,19 @@ export class FileSystemHandler implements io.IOHandler {
     }
     const weightData = io.CompositeArrayBuffer.join(artifacts.weightData ?? new ArrayBuffer(0));
     const { weightData: _, weightSpecs, getWeightStream: __, ...rest } = artifacts;
-    const manifest = [{ paths: [`./${WEIGHTS_FILE}`], weights: weightSpecs ?? [] }];
+    const manifest = [{ paths: [WEIGHTS_FILE], weights: weightSpecs ?? [] }];
     const json = JSON.stringify({ ...rest, weightsManifest: manifest });
     try {
       await fs.mkdir(this.target, { recursive: true });
       await writeWhole(path.join(this.target, WEIGHTS_FILE), new Uint8Array(weightData));
       await writeWhole(path.join(this.target, MODEL_FILE), json);
     } catch (cause) {
-      throw new TftrtError(
-        'TFTRT_MODEL_FILE',
-        `The model cannot be saved into ${this.target}: ${(cause as Error).message}`,
-        { cause },
-      );
+      const { code, message } = cause as NodeJS.ErrnoException;
+      const reason =
+        code === 'EEXIST' ? 'the path exists as a file; expected a folder, or nothing there yet' : message;
+      throw new TftrtError('TFTRT_MODEL_FILE', `The model cannot be saved into ${this.target}: ${reason}.`, {
+        cause,
+      });
     }
     return {
       modelArtifactsInfo: {
