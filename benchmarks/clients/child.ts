@@ -1,6 +1,5 @@
 /**
- * A client on one side, in a process of its own: `child.js <tftrt|peer> <client> <folder of the clients> <folder of face-api>`.
- * How the process is started decides what serves it (sides.ts); the name is only checked. It prints a line of JSON when its work
+ * A client on one side, in a process of its own: `child.js <tftrt|peer> <client> <Folders as JSON>`. How the process is started decides what serves it (sides.ts); the name is only checked. It prints a line of JSON when its work
  * is done once, then one for every line "turn" on its standard input.
  */
 import { readFileSync } from 'node:fs';
@@ -9,6 +8,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { readPhotos } from '../face_api/client';
 import { clients } from './programs';
+import type { Folders } from './sides';
 import type { Context, Findings } from './types';
 
 /** The first line. */
@@ -37,12 +37,13 @@ interface NodeBackend {
 async function main(): Promise<void> {
   // Standard output carries the protocol: what libraries print goes elsewhere.
   for (const name of ['log', 'info', 'warn'] as const) console[name] = console.error;
-  const [side, name, folder, faceApi] = process.argv.slice(2);
+  const [side, name, json] = process.argv.slice(2);
   const client = clients.find((one) => one.name === name);
-  if (client === undefined || faceApi === undefined)
-    throw new Error('Usage: child.js <tftrt|peer> <client> <folder of the clients> <folder of face-api>');
-  const requireClient = createRequire(join(folder!, 'package.json'));
-  const folderOf = (one: string) => join(folder!, 'node_modules', one);
+  if (client === undefined || json === undefined)
+    throw new Error('Usage: child.js <tftrt|peer> <client> <Folders as JSON>');
+  const { clients: folder, faceApi, models } = JSON.parse(json) as Folders;
+  const requireClient = createRequire(join(folder, 'package.json'));
+  const folderOf = (one: string) => join(folder, 'node_modules', one);
   const photos = readPhotos(faceApi).map(({ content }) => content);
 
   const start = performance.now();
@@ -50,14 +51,14 @@ async function main(): Promise<void> {
   await tf.ready();
   if ((tf.findBackendFactory('tftrt') === null) === (side === 'tftrt'))
     throw new Error(`This process was to have ${name} on ${side}, but it is on the other side.`);
-  const work = await client.open({ require: requireClient, tf, photos, folderOf });
+  const work = await client.open({ require: requireClient, tf, photos, models, folderOf });
   const opened = performance.now();
   const findings = await work();
   const first = performance.now();
   const tensors = tf.memory().numTensors;
   await work();
   const backend = tf.backend() as unknown as NodeBackend;
-  const { version } = JSON.parse(readFileSync(join(folderOf(name!), 'package.json'), 'utf8')) as {
+  const { version } = JSON.parse(readFileSync(join(folderOf(client.package), 'package.json'), 'utf8')) as {
     version: string;
   };
   const ready: Ready = {

@@ -4,8 +4,10 @@ import type { Stint } from '../take_turns';
 import type { SideName } from '../types';
 import type { Ready, TurnReport } from './child';
 import { type Difference, differenceOf } from './difference';
+import type { Client } from './types';
 
-export type Round = Record<SideName, Stint<Ready, TurnReport>>;
+/** Without the peer where it cannot do the work. */
+export type Round = { readonly tftrt: Stint<Ready, TurnReport>; readonly peer?: Stint<Ready, TurnReport> };
 
 /** A side's times in ms. */
 export interface Times {
@@ -19,11 +21,13 @@ export interface ClientResult {
   readonly name: string;
   readonly version: string;
   readonly about: string;
-  readonly difference: Difference;
-  readonly times: Record<SideName, Times>;
+  /** Undefined where the peer cannot do the work; `peerLacks` says why. */
+  readonly difference?: Difference;
+  readonly peerLacks?: string;
+  readonly times: Partial<Record<SideName, Times>>;
   /** tftrt's time over the peer's, of each round. */
   readonly ratios: readonly number[];
-  readonly tensorsLeft: Record<SideName, number>;
+  readonly tensorsLeft: Partial<Record<SideName, number>>;
 }
 
 /** Floats of long chains of ops, in another order of additions. */
@@ -31,26 +35,35 @@ const TOLERANCE = 1e-3;
 
 /** Whether both sides found the same. */
 export function agrees({ difference }: ClientResult): boolean {
-  return difference.others.length === 0 && difference.largest <= TOLERANCE;
+  return difference === undefined || (difference.others.length === 0 && difference.largest <= TOLERANCE);
 }
 
 /** Puts rounds together; what was found is that of the first. */
-export function resultOf(name: string, about: string, rounds: readonly Round[]): ClientResult {
+export function resultOf({ name, about, peerLacks }: Client, rounds: readonly Round[]): ClientResult {
   const { tftrt, peer } = rounds[0]!;
-  const ofSides = <T>(value: (side: SideName) => T) =>
-    Object.fromEntries(SIDES.map((side) => [side, value(side)])) as Record<SideName, T>;
-  const timesIn = (round: Round, side: SideName) => round[side].turns.map(({ ms }) => ms);
+  const ofSides = <T>(value: (stints: readonly Stint<Ready, TurnReport>[]) => T) =>
+    Object.fromEntries(
+      SIDES.flatMap((side) => {
+        const stints = rounds.flatMap((round) => round[side] ?? []);
+        return stints.length === 0 ? [] : [[side, value(stints)]];
+      }),
+    ) as Partial<Record<SideName, T>>;
+  const timesIn = ({ turns }: Stint<Ready, TurnReport>) => turns.map(({ ms }) => ms);
   return {
     name,
     version: tftrt.ready.version,
     about,
-    difference: differenceOf(tftrt.ready.findings, peer.ready.findings),
-    times: ofSides((side) => ({
-      open: median(rounds.map((round) => round[side].ready.openMs)),
-      first: median(rounds.map((round) => round[side].ready.firstMs)),
-      median: median(rounds.flatMap((round) => timesIn(round, side))),
+    ...(peer
+      ? { difference: differenceOf(tftrt.ready.findings, peer.ready.findings) }
+      : { peerLacks: peerLacks! }),
+    times: ofSides((stints) => ({
+      open: median(stints.map(({ ready }) => ready.openMs)),
+      first: median(stints.map(({ ready }) => ready.firstMs)),
+      median: median(stints.flatMap(timesIn)),
     })),
-    ratios: rounds.map((round) => median(timesIn(round, 'tftrt')) / median(timesIn(round, 'peer'))),
-    tensorsLeft: ofSides((side) => Math.max(...rounds.map((round) => round[side].ready.tensorsLeft))),
+    ratios: rounds.flatMap((round) =>
+      round.peer ? [median(timesIn(round.tftrt)) / median(timesIn(round.peer))] : [],
+    ),
+    tensorsLeft: ofSides((stints) => Math.max(...stints.map(({ ready }) => ready.tensorsLeft))),
   };
 }

@@ -5,7 +5,7 @@ import { peerFolder } from '../peer';
 import type { SideOptions } from '../side_process';
 import type { SideName } from '../types';
 
-/** A process with a client on either side: each finds @tensorflow/… in its own node_modules. `linked`: see `linkPeer`. */
+/** A process with a client on either side: each finds @tensorflow/… in its own node_modules. */
 export function processOf(side: SideName, client: string, folders: Folders): SideOptions {
   const own = side === 'tftrt' ? [packageRoot] : [peerFolder()];
   const paths = [
@@ -16,14 +16,17 @@ export function processOf(side: SideName, client: string, folders: Folders): Sid
   return {
     name: `${client} on ${side}`,
     script: join(__dirname, 'child.js'),
-    args: [side, client, folders.clients, folders.faceApi],
+    args: [side, client, JSON.stringify(folders)],
     nodeArgs,
     env: { ...env, NODE_PATH: paths.join(delimiter) },
   };
 }
 
+/** Where everything is. */
 export interface Folders {
   readonly clients: string;
   readonly faceApi: string;
+  readonly models: string;
+  /** Made by `linkPeer`. */
   readonly linked: string;
 }

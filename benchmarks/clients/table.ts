@@ -33,17 +33,26 @@ export function documentOf(results: readonly ClientResult[], { date, gpu, machin
   ].join('\n');
 }
 
-function row({ name, version, about, difference, times, ratios, tensorsLeft }: ClientResult): string[] {
-  const { largest, others } = difference;
+function row({ name, version, about, times, ratios, tensorsLeft, ...others }: ClientResult): string[] {
+  const figures = (figure: 'open' | 'first' | 'median') =>
+    SIDES.map((side) => times[side]?.[figure].toFixed(figure === 'median' ? 1 : 0) ?? '');
   return [
     `${name} ${version}`,
     about,
-    others.length > 0 ? `OTHERS: ${others.join('; ')}` : largest === 0 ? '0' : largest.toExponential(1),
-    SIDES.map((side) => tensorsLeft[side]).join(', '),
-    ...SIDES.map((side) => times[side].open.toFixed(0)),
-    ...SIDES.map((side) => times[side].first.toFixed(0)),
-    ...SIDES.map((side) => times[side].median.toFixed(1)),
-    median(ratios).toFixed(2),
-    `${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}`,
+    differenceIn(others),
+    Object.values(tensorsLeft).join(', '),
+    ...figures('open'),
+    ...figures('first'),
+    ...figures('median'),
+    ...(ratios.length === 0
+      ? ['', '']
+      : [median(ratios).toFixed(2), `${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}`]),
   ];
+}
+
+function differenceIn({ difference, peerLacks }: Pick<ClientResult, 'difference' | 'peerLacks'>): string {
+  if (difference === undefined) return `the peer cannot: ${peerLacks}`;
+  const { largest, others } = difference;
+  if (others.length > 0) return `OTHERS: ${others.join('; ')}`;
+  return largest === 0 ? '0' : largest.toExponential(1);
 }

@@ -45,6 +45,7 @@ const CONFIG = {
 
 export const human: Client = {
   name: '@vladmandic/human',
+  package: '@vladmandic/human',
   about: 'six photos: faces with mesh, iris, emotion, age and embedding, bodies, hands, objects',
   async open({ require, tf, photos, folderOf }) {
     const { Human } = require('@vladmandic/human') as { Human: new (config: object) => Human };

@@ -9,6 +9,7 @@ interface Classifier {
 
 export const knnClassifier: Client = {
   name: '@tensorflow-models/knn-classifier',
+  package: '@tensorflow-models/knn-classifier',
   about: '60 examples of 64 numbers in three classes, then three predictions',
   async open({ require, tf }) {
     const { create } = require('@tensorflow-models/knn-classifier') as { create(): Classifier };

@@ -7,6 +7,7 @@ interface Classifier {
 
 export const nsfwjs: Client = {
   name: 'nsfwjs',
+  package: 'nsfwjs',
   about: 'six photos to classes, by its graph model MobileNetV2Mid',
   async open({ require, tf, photos }) {
     const { load } = require('nsfwjs') as { load(model: string): Promise<Classifier> };

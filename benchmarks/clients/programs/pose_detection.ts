@@ -15,12 +15,13 @@ interface Package {
 }
 
 export const poseDetection: Client = {
-  name: '@tensorflow-models/pose-detection',
-  about: "six photos, one body in each: MoveNet, its file from human's package",
-  async open({ require, tf, photos, folderOf }) {
+  name: '@tensorflow-models/pose-detection, MoveNet',
+  package: '@tensorflow-models/pose-detection',
+  about: 'six photos, one body in each: MoveNet',
+  async open({ require, tf, photos, models }) {
     const { createDetector, SupportedModels } = require('@tensorflow-models/pose-detection') as Package;
     const detector = await createDetector(SupportedModels.MoveNet, {
-      modelUrl: `file://${folderOf('@vladmandic/human')}/models/movenet-lightning.json`,
+      modelUrl: `file://${models}/movenet-lightning.json`,
     });
     const images = photos.map((photo) => tf.node.decodeImage(photo, 3) as Tensor3D);
     return async () => {

@@ -7,6 +7,7 @@ interface Upscaler {
 
 export const upscaler: Client = {
   name: 'upscaler',
+  package: 'upscaler',
   about: 'a photo of 240 x 160 to twice its size, whole and in patches of 64',
   async open({ require, tf, photos }) {
     const Upscaler = defaultOf(require('upscaler/node')) as new (options: object) => Upscaler;
