@@ -18,12 +18,17 @@ Error NotCaptured(const std::string& reason) {
   return Error("TFTRT_NOT_CAPTURED", absl::StrCat("the graph cannot run as a CUDA graph: ", reason));
 }
 
-// Only one graph is recorded at a time: its memory is what it alone takes from the arena.
-std::mutex arena_mutex;
+// Inputs from here on are copied by several threads.
+constexpr size_t kWorthThreads = 2 << 20;
 
 CUdeviceptr Address(const tf::Tensor& tensor) { return reinterpret_cast<CUdeviceptr>(tensor.data()); }
 
 }  // namespace
+
+std::mutex& ArenaMutex() {
+  static auto* mutex = new std::mutex();
+  return *mutex;
+}
 
 std::shared_mutex& RecordingMutex() {
   static auto* mutex = new std::shared_mutex();
@@ -66,7 +71,10 @@ CapturedGraph::CapturedGraph(Runtime& runtime, std::shared_ptr<Program> program,
                              const tf::CallableOptions& options, const std::vector<HandlePtr>& samples)
     : runtime_(runtime), program_(std::move(program)) {
   if (runtime_.arena() == nullptr) throw NotCaptured("there is no memory for it (graphArenaBytes is 0)");
-  std::lock_guard<std::mutex> lock(arena_mutex);
+  // Told without a run on the arena.
+  if (!program_->control_flow().empty())
+    throw NotCaptured(absl::StrCat("the op ", program_->control_flow(), " decides as it runs what runs"));
+  std::lock_guard<std::mutex> lock(ArenaMutex());
   const CudaContext context(runtime_.platform_device_id());
   for (const HandlePtr& sample : samples) {
     if (sample->dtype != tf::DT_FLOAT || !runtime_.IsOnDevice(sample.get()))
@@ -97,13 +105,17 @@ CapturedGraph::~CapturedGraph() {
     for (Staging& staging : staging_) {
       if (staging.copied != nullptr) Cuda().EventDestroy(staging.copied);
     }
+    for (Ahead& ahead : ahead_) {
+      if (ahead.free != nullptr) Cuda().EventDestroy(ahead.free);
+      if (ahead.filled != nullptr) Cuda().EventDestroy(ahead.filled);
+    }
     if (executable_ != nullptr) Cuda().GraphExecDestroy(executable_);
     if (graph_ != nullptr) Cuda().GraphDestroy(graph_);
   } catch (const Error&) {
     // The driver is gone, and the memory with it.
   }
   // The next to be recorded must not get memory of a recording that is still going on.
-  std::lock_guard<std::mutex> lock(arena_mutex);
+  std::lock_guard<std::mutex> lock(ArenaMutex());
   scratch_.reset();
   inputs_.clear();
   outputs_.clear();
@@ -123,35 +135,55 @@ void CapturedGraph::RequireCapturable(const tf::CallableOptions& options) {
   }
 }
 
-// Runs as ever, for TensorFlow to choose its algorithms and for us to see what the run takes.
+// Runs as ever, for TensorFlow to choose its algorithms and for us to see what the run takes; then in blocks
+// of the arena, for one that is large enough. Kernels give back and take pieces of all sizes, so that may be
+// more than what is in use at once.
 void CapturedGraph::Measure() {
-  tf::Allocator* allocator = runtime_.arena()->GetAllocator(tf::AllocatorAttributes());
-  outputs_ = callable_->RunOnArena(inputs_, nullptr);
-  outputs_.clear();
-  ThrowIfError(runtime_.arena()->Sync(), "warming up");
+  MeasureRun();
+  const RunMemory needed = MeasureRun();
+  for (room_ = needed.peak_bytes * 5 / 4 + (1 << 20);; room_ *= 2) {
+    Plugs block(ArenaAllocator()), others(ArenaAllocator());
+    TakeAllButRoom(&block, &others);
+    block.Release();
+    try {
+      // Without memory for its scratch, a convolution takes a slower algorithm and says nothing.
+      if (MeasureRun().allocations == needed.allocations) return;
+    } catch (const Error& error) {
+      if (error.code() != "TFTRT_RESOURCE_EXHAUSTED") throw;
+      ThrowIfError(runtime_.arena()->Sync(), "warming up");
+    }
+  }
+}
+
+CapturedGraph::RunMemory CapturedGraph::MeasureRun() {
+  tf::Allocator* allocator = ArenaAllocator();
   const int64_t before = allocator->GetStats()->bytes_in_use;
   if (!allocator->ClearStats()) throw NotCaptured("the arena's allocator keeps no figures");
   outputs_ = callable_->RunOnArena(inputs_, nullptr);
-  scratch_bytes_ = allocator->GetStats()->peak_bytes_in_use - before;
+  const tf::AllocatorStats stats = *allocator->GetStats();
   outputs_.clear();
   ThrowIfError(runtime_.arena()->Sync(), "warming up");
+  return {stats.peak_bytes_in_use - before, stats.num_allocs};
 }
 
-void CapturedGraph::Record() {
-  tf::Allocator* allocator = runtime_.arena()->GetAllocator(tf::AllocatorAttributes());
-  const size_t largest = allocator->GetStats()->bytes_limit.value_or(int64_t{1} << 40);
-  // The run gets one block, a little larger than what it took before, and all else is taken meanwhile.
-  const size_t room = static_cast<size_t>(scratch_bytes_) * 5 / 4 + (1 << 20);
-  // Before the memory is taken: an engine that is being loaded needs some, and TensorFlow does not survive
-  // one that cannot be.
-  std::unique_lock<std::shared_mutex> recording(RecordingMutex());
-  Plugs block(allocator), others(allocator);
-  if (!block.Take(room)) {
-    throw NotCaptured(absl::StrCat("it needs ", room,
+// Takes a block of `room_` bytes, and all else that is free.
+void CapturedGraph::TakeAllButRoom(Plugs* block, Plugs* others) {
+  if (!block->Take(room_)) {
+    throw NotCaptured(absl::StrCat("it needs ", room_,
                                    " bytes of the arena in one piece, which has not that much "
                                    "left: raise graphArenaBytes"));
   }
-  others.TakeAll(largest);
+  others->TakeAll(ArenaAllocator()->GetStats()->bytes_limit.value_or(int64_t{1} << 40));
+}
+
+tf::Allocator* CapturedGraph::ArenaAllocator() const {
+  return runtime_.arena()->GetAllocator(tf::AllocatorAttributes());
+}
+
+void CapturedGraph::Record() {
+  std::unique_lock<std::shared_mutex> recording(RecordingMutex());
+  Plugs block(ArenaAllocator()), others(ArenaAllocator());
+  TakeAllButRoom(&block, &others);
   block.Release();
 
   const CUstream stream = runtime_.arena_stream();
@@ -165,8 +197,8 @@ void CapturedGraph::Record() {
   const CUresult ended = Cuda().StreamEndCapture(stream, &graph_);
   if (failure) std::rethrow_exception(failure);
   CheckCuda(ended, "recording a CUDA graph");
-  scratch_ = std::make_unique<Plugs>(allocator);
-  scratch_->TakeAll(room);
+  scratch_ = std::make_unique<Plugs>(ArenaAllocator());
+  scratch_->TakeAll(room_);
 }
 
 void CapturedGraph::Instantiate() {
@@ -175,6 +207,7 @@ void CapturedGraph::Instantiate() {
   if (nodes == 0) throw NotCaptured("it has nothing for the GPU to do");
   CheckCuda(Cuda().GraphInstantiate(&executable_, graph_, 0), "making a CUDA graph");
   staging_.resize(2 * inputs_.size());
+  ahead_.resize(inputs_.size());
 }
 
 // Pinned memory that nothing copies from any more.
@@ -187,6 +220,47 @@ tf::Tensor* CapturedGraph::StagingFor(size_t input) {
     CheckCuda(Cuda().EventSynchronize(staging.copied), "waiting for an upload");
   }
   return &staging.tensor;
+}
+
+// So that the GPU fetches the first piece while the second is copied.
+void CapturedGraph::UploadInPieces(size_t input, const void* source) {
+  const CUstream stream = runtime_.compute_stream();
+  const size_t bytes = inputs_[input].TotalBytes();
+  char* staging = static_cast<char*>(StagingFor(input)->data());
+  constexpr size_t kPiece = 256 << 10;
+  for (size_t begin = 0; begin < bytes; begin += kPiece) {
+    const size_t piece = std::min(kPiece, bytes - begin);
+    std::memcpy(staging + begin, static_cast<const char*>(source) + begin, piece);
+    CheckCuda(Cuda().MemcpyHtoDAsync(Address(inputs_[input]) + begin, staging + begin, piece, stream),
+              "uploading an input");
+  }
+  GetTransfers().host_to_device.Add(bytes);
+  CheckCuda(Cuda().EventRecord(staging_[2 * input + turn_ % 2].copied, stream), "recording an event");
+}
+
+// By several threads, and while the GPU still computes.
+void CapturedGraph::UploadAhead(size_t input, const void* source) {
+  const CUstream stream = runtime_.compute_stream();
+  GpuStream& gpu_stream = runtime_.StreamOf(runtime_.gpu());
+  const size_t bytes = inputs_[input].TotalBytes();
+  Ahead& ahead = ahead_[input];
+  if (ahead.filled == nullptr) {
+    tf::Tensor memory(runtime_.gpu()->GetAllocator(tf::AllocatorAttributes()), tf::DT_FLOAT,
+                      inputs_[input].shape());
+    if (!memory.IsInitialized()) {  // no memory to spare: the upload waits for the replay before
+      gpu_stream.CopyFromHost(inputs_[input].data(), source, bytes, /*booleans=*/false);
+      return;
+    }
+    ahead.tensor = std::move(memory);
+    CheckCuda(Cuda().EventCreate(&ahead.free, CU_EVENT_DISABLE_TIMING), "making an event");
+    CheckCuda(Cuda().EventCreate(&ahead.filled, CU_EVENT_DISABLE_TIMING), "making an event");
+    // What had this memory before may still run.
+    CheckCuda(Cuda().EventRecord(ahead.free, stream), "recording an event");
+  }
+  gpu_stream.CopyFromHostAside(ahead.tensor.data(), source, bytes, ahead.free, ahead.filled);
+  CheckCuda(Cuda().StreamWaitEvent(stream, ahead.filled, CU_EVENT_WAIT_DEFAULT), "waiting for an upload");
+  gpu_stream.CopyOnDevice(inputs_[input].data(), ahead.tensor.data(), bytes);
+  CheckCuda(Cuda().EventRecord(ahead.free, stream), "recording an event");
 }
 
 std::vector<HandlePtr> CapturedGraph::Run(const std::vector<CapturedInput>& inputs) {
@@ -208,24 +282,11 @@ std::vector<HandlePtr> CapturedGraph::Run(const std::vector<CapturedInput>& inpu
       GetTransfers().device_to_device.Add(bytes);
       continue;
     }
-    constexpr size_t kWorthThreads = 2 << 20;
     if (bytes > kWorthThreads) {
-      runtime_.StreamOf(runtime_.gpu())
-          .CopyFromHost(inputs_[i].data(), inputs[i].host, bytes, /*booleans=*/false);
-      continue;
+      UploadAhead(i, inputs[i].host);
+    } else {
+      UploadInPieces(i, inputs[i].host);
     }
-    // In pieces, so that the GPU fetches the first while the second is copied.
-    char* staging = static_cast<char*>(StagingFor(i)->data());
-    const char* source = static_cast<const char*>(inputs[i].host);
-    constexpr size_t kPiece = 256 << 10;
-    for (size_t begin = 0; begin < bytes; begin += kPiece) {
-      const size_t piece = std::min(kPiece, bytes - begin);
-      std::memcpy(staging + begin, source + begin, piece);
-      CheckCuda(Cuda().MemcpyHtoDAsync(Address(inputs_[i]) + begin, staging + begin, piece, stream),
-                "uploading an input");
-    }
-    GetTransfers().host_to_device.Add(bytes);
-    CheckCuda(Cuda().EventRecord(staging_[2 * i + turn_ % 2].copied, stream), "recording an event");
   }
   CheckCuda(Cuda().GraphLaunch(executable_, stream), "running a CUDA graph");
   std::vector<HandlePtr> handles;

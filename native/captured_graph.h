@@ -20,8 +20,12 @@
 
 namespace tftrt {
 
-// Held for a recording; held shared by work that may wait for the whole GPU, as TensorRT does when it loads
-// an engine: the driver refuses such a wait while a stream is recorded.
+// Held by whoever needs memory of the arena, or takes all of it for a while. Only one graph is recorded at a
+// time: its memory is what it alone takes. TensorFlow does not survive an engine that finds none.
+std::mutex& ArenaMutex();
+
+// Taken after ArenaMutex. Held for a recording; held shared by work that may wait for the whole GPU, as
+// TensorRT does when it loads an engine: the driver refuses such a wait while a stream is recorded.
 std::shared_mutex& RecordingMutex();
 
 // An input of a replay: a tensor, or values on the host that are copied straight into the graph's own input.
@@ -49,17 +53,27 @@ class CapturedGraph {
   class Plugs;
 
   void RequireCapturable(const tensorflow::CallableOptions& options);
+  struct RunMemory {
+    int64_t peak_bytes;
+    int64_t allocations;
+  };
   void Measure();
+  RunMemory MeasureRun();
+  void TakeAllButRoom(Plugs* block, Plugs* others);
+  tensorflow::Allocator* ArenaAllocator() const;
   void Record();
   void Instantiate();
   tensorflow::Tensor* StagingFor(size_t input);
+  void UploadInPieces(size_t input, const void* source);
+  void UploadAhead(size_t input, const void* source);
 
   Runtime& runtime_;
   std::shared_ptr<Program> program_;
   std::unique_ptr<Callable> callable_;
   std::vector<tensorflow::Tensor> inputs_;
   std::vector<tensorflow::Tensor> outputs_;
-  int64_t scratch_bytes_ = 0;
+  // Of the arena, in one block, for a run.
+  size_t room_ = 0;
   std::unique_ptr<Plugs> scratch_;
   CUgraph graph_ = nullptr;
   CUgraphExec executable_ = nullptr;
@@ -72,6 +86,13 @@ class CapturedGraph {
   };
   std::vector<Staging> staging_;  // two for each input: one is filled while the other is copied from
   size_t turn_ = 0;
+  // For a large input: device memory that is filled while the replay before still uses the input.
+  struct Ahead {
+    tensorflow::Tensor tensor;
+    CUevent free = nullptr;
+    CUevent filled = nullptr;
+  };
+  std::vector<Ahead> ahead_;
 };
 
 }  // namespace tftrt

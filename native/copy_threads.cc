@@ -81,6 +81,7 @@ void CopyBytes(void* destination, const void* source, size_t bytes) {
     if (bytes > 0) std::memcpy(destination, source, bytes);
     return;
   }
+  ExpectToWrite(destination, bytes);
   ShareCopy(bytes, kWorthAThread / 2, [&](const NextPiece& next) {
     for (Piece piece; next(&piece);) {
       std::memcpy(static_cast<char*>(destination) + piece.begin,

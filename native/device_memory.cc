@@ -22,9 +22,12 @@ namespace {
 constexpr int64_t kMiB = 1 << 20;
 
 int64_t TotalMemory(int platform_device_id) {
-  CheckCuda(Cuda().Init(0), "starting CUDA");
   int count = 0;
-  CheckCuda(Cuda().DeviceGetCount(&count), "counting the GPUs");
+  const CUresult started = Cuda().Init(0);
+  if (started != CUDA_ERROR_NO_DEVICE) {
+    CheckCuda(started, "starting CUDA");
+    CheckCuda(Cuda().DeviceGetCount(&count), "counting the GPUs");
+  }
   if (platform_device_id >= count) {
     throw Error("TFTRT_GPU_UNAVAILABLE", absl::StrCat("there is no GPU ", platform_device_id, ": CUDA sees ",
                                                       count, " (CUDA_VISIBLE_DEVICES may hide some)"));

@@ -7,14 +7,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "error.h"
+#include "frozen_graph.h"
 #include "runtime.h"
 #include "tensorflow/compiler/tf2tensorrt/utils/trt_engine_instance.pb.h"
-#include "tensorflow/core/common_runtime/device_set.h"
 #include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow/core/graph/tensor_id.h"
-#include "tensorflow/core/grappler/clusters/virtual_cluster.h"
-#include "tensorflow/core/grappler/grappler_item.h"
-#include "tensorflow/core/grappler/optimizers/meta_optimizer.h"
 #include "tensorflow/core/protobuf/config.pb.h"
 #include "tensorflow/core/protobuf/rewriter_config.pb.h"
 #include "tensorflow/core/public/session.h"
@@ -124,13 +121,7 @@ tf::GraphDef Segment(tf::GraphDef graph, const std::vector<std::string>& feeds,
   parameters["use_implicit_batch"].set_b(options.implicit_batch);
   parameters["allow_build_at_runtime"].set_b(true);
 
-  tf::DeviceSet devices;
-  for (tf::Device* device : Runtime::Get().devices()) devices.AddDevice(device);
-  tf::grappler::VirtualCluster cluster(&devices);
-  tf::GraphDef segmented;
-  ThrowIfError(tf::grappler::RunMetaOptimizer(std::move(item), config, nullptr, &cluster, &segmented),
-               "converting the graph with TF-TRT");
-  return segmented;
+  return RunGrappler(std::move(item), config, "converting the graph with TF-TRT");
 }
 
 class BuildSession {

@@ -11,7 +11,6 @@
 #include "tensorflow/core/framework/tensor.h"
 #include "tensorflow/core/graph/tensor_id.h"
 #include "tensorflow/core/grappler/clusters/virtual_cluster.h"
-#include "tensorflow/core/grappler/grappler_item.h"
 #include "tensorflow/core/grappler/optimizers/meta_optimizer.h"
 #include "tensorflow/core/protobuf/config.pb.h"
 #include "tensorflow/core/protobuf/rewriter_config.pb.h"
@@ -76,6 +75,16 @@ std::unordered_map<std::string, tf::Tensor> ReadVariables(tf::Session* session,
 
 }  // namespace
 
+tf::GraphDef RunGrappler(tf::grappler::GrapplerItem item, const tf::ConfigProto& config,
+                         const std::string& what) {
+  tf::DeviceSet devices;
+  for (tf::Device* device : Runtime::Get().devices()) devices.AddDevice(device);
+  tf::grappler::VirtualCluster cluster(&devices);
+  tf::GraphDef optimized;
+  ThrowIfError(tf::grappler::RunMetaOptimizer(std::move(item), config, nullptr, &cluster, &optimized), what);
+  return optimized;
+}
+
 tf::GraphDef Optimize(tf::GraphDef graph, const std::vector<std::string>& optimizers,
                       const std::vector<std::string>& feeds, const std::vector<std::string>& fetches) {
   tf::grappler::GrapplerItem item;
@@ -88,13 +97,7 @@ tf::GraphDef Optimize(tf::GraphDef graph, const std::vector<std::string>& optimi
   rewriter->set_meta_optimizer_iterations(tf::RewriterConfig::ONE);
   rewriter->set_min_graph_nodes(-1);
   for (const std::string& name : optimizers) rewriter->add_optimizers(name);
-  tf::DeviceSet devices;
-  for (tf::Device* device : Runtime::Get().devices()) devices.AddDevice(device);
-  tf::grappler::VirtualCluster cluster(&devices);
-  tf::GraphDef optimized;
-  ThrowIfError(tf::grappler::RunMetaOptimizer(std::move(item), config, nullptr, &cluster, &optimized),
-               "inlining the graph's functions");
-  return optimized;
+  return RunGrappler(std::move(item), config, "inlining the graph's functions");
 }
 
 tf::GraphDef Freeze(tf::Session* session, const tf::GraphDef& graph, const std::vector<std::string>& feeds,

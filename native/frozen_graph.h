@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "tensorflow/core/framework/graph.pb.h"
+#include "tensorflow/core/grappler/grappler_item.h"
+#include "tensorflow/core/protobuf/config.pb.h"
 #include "tensorflow/core/public/session.h"
 
 namespace tftrt {
@@ -18,5 +20,9 @@ tensorflow::GraphDef Freeze(tensorflow::Session* session, const tensorflow::Grap
 // Runs grappler's optimizers of these names, in this order, and none else.
 tensorflow::GraphDef Optimize(tensorflow::GraphDef graph, const std::vector<std::string>& optimizers,
                               const std::vector<std::string>& feeds, const std::vector<std::string>& fetches);
+
+// Runs grappler on the item, with this process's devices; `what` says what for, in errors.
+tensorflow::GraphDef RunGrappler(tensorflow::grappler::GrapplerItem item,
+                                 const tensorflow::ConfigProto& config, const std::string& what);
 
 }  // namespace tftrt

@@ -33,6 +33,26 @@ GpuStream::GpuStream(tf::Device* device, CUstream stream, tf::Allocator* pinned_
 
 void GpuStream::CopyFromHost(void* destination, const void* source, size_t bytes, bool booleans) {
   if (bytes == 0) return;
+  EnqueueFromHost(stream_, destination, source, bytes, booleans);
+}
+
+void GpuStream::CopyFromHostAside(void* destination, const void* source, size_t bytes, CUevent free,
+                                  CUevent filled) {
+  const CudaContext current(context_);
+  const CUstream stream = upload_stream();
+  CheckCuda(Cuda().StreamWaitEvent(stream, free, CU_EVENT_WAIT_DEFAULT), "waiting for the GPU");
+  try {
+    EnqueueFromHost(stream, destination, source, bytes, /*booleans=*/false);
+    CheckCuda(Cuda().EventRecord(filled, stream), "copying to the GPU");
+  } catch (...) {
+    // The caller may give the memory away.
+    Cuda().StreamSynchronize(stream);
+    throw;
+  }
+}
+
+void GpuStream::EnqueueFromHost(CUstream stream, void* destination, const void* source, size_t bytes,
+                                bool booleans) {
   GetTransfers().host_to_device.Add(bytes);
   ShareCopy(bytes, PinnedPool::kMaxBytes, [&](const NextPiece& next) {
     const CudaContext current(context_);
@@ -40,9 +60,9 @@ void GpuStream::CopyFromHost(void* destination, const void* source, size_t bytes
       PinnedPool::BlockPtr block = pool_.Acquire(piece.bytes, /*may_wait=*/true);
       CopyElements(block->data(), static_cast<const char*>(source) + piece.begin, piece.bytes, booleans);
       CheckCuda(Cuda().MemcpyHtoDAsync(ToDevicePointer(destination) + piece.begin, block->data(), piece.bytes,
-                                       stream_),
+                                       stream),
                 "copying to the GPU");
-      CheckCuda(Cuda().EventRecord(block->event(), stream_), "copying to the GPU");
+      CheckCuda(Cuda().EventRecord(block->event(), stream), "copying to the GPU");
       pool_.ReleaseAtEvent(std::move(block));
     }
   });
@@ -76,11 +96,10 @@ void GpuStream::Wait(CUevent event, std::chrono::microseconds patience) {
   CheckCuda(result, "waiting for the GPU");
 }
 
-CUstream GpuStream::read_stream() {
+CUstream GpuStream::Ensure(CUstream* stream) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (read_stream_ == nullptr)
-    CheckCuda(Cuda().StreamCreate(&read_stream_, CU_STREAM_NON_BLOCKING), "making a stream");
-  return read_stream_;
+  if (*stream == nullptr) CheckCuda(Cuda().StreamCreate(stream, CU_STREAM_NON_BLOCKING), "making a stream");
+  return *stream;
 }
 
 GpuRead::GpuRead(GpuStream& stream, const void* source, size_t bytes)

@@ -35,6 +35,9 @@ class GpuStream {
   // Copies host memory to the device; work enqueued later on the stream sees it. `source` is free on return.
   // With `booleans`, bytes other than 0 become 1.
   void CopyFromHost(void* destination, const void* source, size_t bytes, bool booleans);
+  // The same beside the stream: begins once `free` is reached, while work that was enqueued later still runs,
+  // and records `filled` at its end.
+  void CopyFromHostAside(void* destination, const void* source, size_t bytes, CUevent free, CUevent filled);
   // Enqueues a copy within the device's memory.
   void CopyOnDevice(void* destination, const void* source, size_t bytes);
   // Waits, asleep, for all work that is enqueued on the stream.
@@ -44,8 +47,11 @@ class GpuStream {
   friend class GpuRead;
   // Waits for an event of the pool: awake for `patience`, which is quick, then asleep.
   static void Wait(CUevent event, std::chrono::microseconds patience);
+  void EnqueueFromHost(CUstream stream, void* destination, const void* source, size_t bytes, bool booleans);
   // For reads in several pieces: on the compute stream, work that was enqueued meanwhile would come between.
-  CUstream read_stream();
+  CUstream read_stream() { return Ensure(&read_stream_); }
+  CUstream upload_stream() { return Ensure(&upload_stream_); }
+  CUstream Ensure(CUstream* stream);
 
   tensorflow::Device* const device_;
   const CUstream stream_;
@@ -53,6 +59,7 @@ class GpuStream {
   PinnedPool pool_;
   std::mutex mutex_;
   CUstream read_stream_ = nullptr;
+  CUstream upload_stream_ = nullptr;
 };
 
 // A copy of device memory to the host, as it is after all work that is enqueued on the stream when the read

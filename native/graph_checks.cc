@@ -1,5 +1,8 @@
 #include "graph_checks.h"
 
+#include <cstdint>
+#include <limits>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "error.h"
@@ -25,13 +28,22 @@ void CheckWindow(const tf::NodeDef& node) {
     if (found == node.attr().end()) continue;
     const auto& values = found->second.list().i();
     bool valid = values.size() == axes;
-    for (const int64_t value : values) valid = valid && value > 0;
+    for (const int64_t value : values)
+      valid = valid && value > 0 && value <= std::numeric_limits<int32_t>::max();
     if (!valid) {
       throw Error("TFTRT_INVALID_ARGUMENT",
                   absl::StrCat("the attribute '", name, "' of node '", node.name(), "' (", node.op(),
-                               ") must have ", axes, " numbers above 0"));
+                               ") must have ", axes, " numbers above 0 that fit int32"));
     }
   }
+}
+
+// The executor keeps a ring of so many iterations.
+void CheckLoop(const tf::NodeDef& node) {
+  const auto found = node.attr().find("parallel_iterations");
+  if (found == node.attr().end() || found->second.i() > 0) return;
+  throw Error("TFTRT_INVALID_ARGUMENT", absl::StrCat("the attribute 'parallel_iterations' of node '",
+                                                     node.name(), "' (", node.op(), ") must be above 0"));
 }
 
 // Whether all dtypes in a value are such that TensorFlow knows.
@@ -64,6 +76,7 @@ void Check(const tf::NodeDef& node) {
                  absl::StrCat("node '", node.name(), "' (", node.op(), ")"));
   }
   if (HasWindow(node.op())) CheckWindow(node);
+  CheckLoop(node);
 }
 
 }  // namespace

@@ -121,7 +121,10 @@ Napi::Value CreateArenaProgram(EnvState& state, const Napi::CallbackInfo& info) 
     tf::GraphDef placed = graph->graph;
     PlaceOn(runtime.arena()->name(), &placed);
     std::shared_ptr<Program> program = Program::FromGraph(std::move(placed), config);
-    if (!graph->initializers.empty()) program->RunTargets(graph->initializers);
+    if (!graph->initializers.empty()) {
+      const std::lock_guard<std::mutex> arena(ArenaMutex());
+      program->RunTargets(graph->initializers);
+    }
     return program;
   });
   return RunJob(info, state, true, std::move(job));
@@ -162,11 +165,13 @@ Napi::Value LoadEngineProgram(EnvState& state, const Napi::CallbackInfo& info) {
   auto job = NewMakeJob<Program>(
       state.programs,
       [directory = info[0].As<Napi::String>().Utf8Value(), engines = ToStrings(info[1].As<Napi::Array>()),
-       initializers = ToStrings(info[2].As<Napi::Array>()), device, allocator] {
+       initializers = ToStrings(info[2].As<Napi::Array>()), device, allocator, on_arena] {
         tf::GraphDef graph = ReadGraph(absl::StrCat(directory, "/graph.pb"));
         PlaceOn(device, &graph);
         std::vector<std::string> targets = LoadEnginesFrom(directory, engines, &graph);
         targets.insert(targets.end(), initializers.begin(), initializers.end());
+        std::unique_lock<std::mutex> arena(ArenaMutex(), std::defer_lock);
+        if (on_arena) arena.lock();
         const std::shared_lock<std::shared_mutex> no_recording(RecordingMutex());
         RequireRoom(allocator, directory, engines);
         return Program::FromPreparedGraph(std::move(graph), targets);

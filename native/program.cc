@@ -24,8 +24,10 @@ namespace {
 tf::SessionOptions MakeSessionOptions(const tf::ConfigProto& config) {
   tf::SessionOptions options;
   options.config = config;
-  // All sessions of a process must describe its GPUs alike.
-  *options.config.mutable_gpu_options() = Runtime::Get().config().gpu_options();
+  // All sessions of a process must describe its devices alike.
+  const tf::ConfigProto& own = Runtime::Get().config();
+  *options.config.mutable_gpu_options() = own.gpu_options();
+  *options.config.mutable_device_count() = own.device_count();
   return options;
 }
 
@@ -40,6 +42,26 @@ void RequireVariables(const std::string& directory, const tf::GraphDef& graph) {
                              "' for one), but the file ", index,
                              " is missing: the model is incomplete, copy or export it again"));
   }
+}
+
+// The op that makes running the node a matter of values: its own, or one in a function that is called.
+std::string ControlFlowOf(const tf::FunctionLibraryDefinition& functions, const tf::NodeDef& node,
+                          std::unordered_set<std::string>* seen) {
+  static const auto* ops = new std::unordered_set<std::string>{
+      "Switch",   "RefSwitch",     "Merge", "RefMerge", "Enter",         "RefEnter",
+      "LoopCond", "NextIteration", "Exit",  "If",       "StatelessIf",   "Case",
+      "While",    "StatelessCase", "For",   "MapDefun", "StatelessWhile"};
+  if (ops->count(node.op()) > 0) return node.op();
+  // A call, which grappler replaces by what is called.
+  const auto attribute = node.attr().find("f");
+  const std::string& name = attribute == node.attr().end() ? node.op() : attribute->second.func().name();
+  const tf::FunctionDef* called = functions.Find(name);
+  if (called == nullptr || !seen->insert(name).second) return "";
+  for (const tf::NodeDef& inner : called->node_def()) {
+    std::string found = ControlFlowOf(functions, inner, seen);
+    if (!found.empty()) return found;
+  }
+  return "";
 }
 
 }  // namespace
@@ -111,12 +133,14 @@ void Program::RememberNodes(const tf::GraphDef& graph) {
   if (!functions_) {
     functions_ = std::make_unique<tf::FunctionLibraryDefinition>(tf::OpRegistry::Global(), graph.library());
   }
+  std::unordered_set<std::string> seen;
   for (const tf::NodeDef& node : graph.node()) {
     tf::NodeDef& kept = nodes_[node.name()];
     kept.set_name(node.name());
     kept.set_op(node.op());
     *kept.mutable_input() = node.input();
     has_engines_ |= node.op() == "TRTEngineOp";
+    if (control_flow_.empty()) control_flow_ = ControlFlowOf(*functions_, node, &seen);
     for (const auto& [name, value] : node.attr()) {
       if (!value.has_tensor()) (*kept.mutable_attr())[name] = value;
     }
@@ -190,19 +214,18 @@ void Program::RunTargets(const std::vector<std::string>& targets) {
 }
 
 std::string Program::SignaturesJson() const {
-  std::string json = "{";
-  const char* separator = "";
-  for (const auto& [name, signature] : signatures_) {
-    absl::StrAppend(&json, separator, "\"", name, "\":", ToJson(signature));
-    separator = ",";
-  }
-  return json + "}";
+  tf::MetaGraphDef meta_graph;
+  *meta_graph.mutable_signature_def() = signatures_;
+  return ToJson(meta_graph);
 }
 
 Callable::Callable(std::shared_ptr<Program> program, tf::CallableOptions options)
     : program_(std::move(program)) {
   // A run stays on the thread that asks for it: handing it to another costs more than a small graph takes.
-  options.mutable_run_options()->set_inter_op_thread_pool(-1);
+  // But a run that waits for a value from the GPU then goes on in the thread that tells of finished copies. A
+  // function that is first met there makes its constants there, and waits for their copies for ever.
+  if (Runtime::Get().gpu() == nullptr || program_->control_flow().empty())
+    options.mutable_run_options()->set_inter_op_thread_pool(-1);
   // The caller orders its reads on the stream; and DirectSession has no other way for outputs that stay on
   // the device.
   options.set_fetch_skip_sync(true);

@@ -40,6 +40,8 @@ class Program {
   bool Writes(const std::vector<std::string>& fetches) const;
   // Whether TensorRT computes parts of it.
   bool has_engines() const { return has_engines_; }
+  // An op of the graph that decides what else runs, or that runs functions; empty where there is none.
+  const std::string& control_flow() const { return control_flow_; }
   // Runs nodes for their effect (table initializers).
   void RunTargets(const std::vector<std::string>& targets);
   // The signatures of a SavedModel: {name: tensorflow.SignatureDef in JSON}.
@@ -51,6 +53,7 @@ class Program {
 
   std::unique_ptr<tensorflow::Session> session_;
   bool has_engines_ = false;
+  std::string control_flow_;
   google::protobuf::Map<std::string, tensorflow::SignatureDef> signatures_;
   // Where a SavedModel came from.
   std::string directory_;

@@ -72,7 +72,7 @@ Program& GetProgram(EnvState& state, const Napi::Value& handle) {
   return *state.programs.Get(handle.As<Napi::Number>().Int32Value());
 }
 
-// Argument: program. {name: tensorflow.SignatureDef} in JSON.
+// Argument: program. tensorflow.MetaGraphDef with its signatures only, in JSON.
 Napi::Value ProgramSignatures(EnvState& state, const Napi::CallbackInfo& info) {
   return Napi::String::New(info.Env(), GetProgram(state, info[0]).SignaturesJson());
 }

@@ -12,21 +12,27 @@ export interface Check {
 
 /** Checks lint rules and format of all sources, or with `fix` mends what can be mended. */
 export async function lint(fix = false): Promise<Check[]> {
-  const biome = spawnSync(
-    process.execPath,
-    [
-      path.join(root, 'node_modules/@biomejs/biome/bin/biome'),
-      'check',
-      '--error-on-warnings',
-      ...(fix ? ['--write'] : []),
-      '.',
-    ],
-    { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] },
-  );
+  const fixing = fix ? ['--write'] : [];
   return [
-    { name: 'TypeScript, JavaScript and JSON: lint and format (biome)', passed: biome.status === 0 },
+    {
+      name: 'TypeScript, JavaScript and JSON: lint and format (biome)',
+      passed: succeeds('@biomejs/biome/bin/biome', ['check', '--error-on-warnings', ...fixing, '.']),
+    },
     { name: 'C++: format (clang-format)', passed: await lintNative(root, fix) },
+    {
+      name: 'npm package: its entries and types (publint)',
+      passed: succeeds('publint/src/cli.js', ['--strict']),
+    },
   ];
+}
+
+/** Runs a program of node_modules, which prints what it has to say. */
+function succeeds(program: string, args: readonly string[]): boolean {
+  const { status } = spawnSync(process.execPath, [path.join(root, 'node_modules', program), ...args], {
+    cwd: root,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  return status === 0;
 }
 
 /** Prints how the checks went. */

@@ -28,6 +28,12 @@ export interface MochaRun {
   readonly env?: NodeJS.ProcessEnv;
   /** Which files get a process of their own; by default the isolated ones. */
   readonly ownProcess?: (file: string) => boolean;
+  /** Processes at once; each then prints all that it has to say at its end. Default 1. */
+  readonly jobs?: number;
+  /** Which files run while no other does, after all others. Default: none. */
+  readonly alone?: (file: string) => boolean;
+  /** Told of each process that ended. */
+  readonly onResult?: (result: Result) => void;
 }
 
 /** Whether a file's tests are of what can be done once per process, such as loading libraries. */
@@ -40,22 +46,30 @@ export async function runTests(run: MochaRun): Promise<Counts> {
   return total;
 }
 
-/** As `runTests`: the result of each process. First those files that share one run, then each of the others in its own. */
+/** As `runTests`: the result of each process, in the order of their ends. Files that share a run come first. */
 export async function runTestFiles(run: MochaRun): Promise<Result[]> {
   const isTestFile = (argument: string) => argument.endsWith('.test.ts');
   const options = run.args.filter((argument) => !isTestFile(argument));
   const chosen = run.args.filter(isTestFile).map((file) => path.relative(root, path.resolve(file)));
   const files = chosen.length > 0 ? chosen : testSources();
-  const { ownProcess = isIsolated } = run;
-
-  const groups = [
+  const { ownProcess = isIsolated, alone = () => false, jobs = 1 } = run;
+  const own = files.filter(ownProcess);
+  const together = [
     files.filter((file) => !ownProcess(file)),
-    ...files.filter(ownProcess).map((file) => [file]),
+    ...own.filter((f) => !alone(f)).map((f) => [f]),
   ];
+
   const results: Result[] = [];
-  for (const group of groups) {
-    if (group.length > 0) results.push(await runMocha(group, options, run));
-  }
+  const runGroups = async (groups: string[][]) => {
+    for (let group = groups.shift(); group !== undefined; group = groups.shift()) {
+      if (group.length === 0) continue;
+      const result = await runMocha(group, options, run);
+      results.push(result);
+      run.onResult?.(result);
+    }
+  };
+  await Promise.all(Array.from({ length: jobs }, () => runGroups(together)));
+  await runGroups(own.filter(alone).map((file) => [file]));
   return results;
 }
 
@@ -82,6 +96,7 @@ function testSources(): string[] {
 }
 
 function runMocha(sources: readonly string[], options: readonly string[], run: MochaRun): Promise<Result> {
+  const output = (run.jobs ?? 1) > 1 ? 'pipe' : 'inherit';
   const child = spawn(
     process.execPath,
     [
@@ -91,8 +106,10 @@ function runMocha(sources: readonly string[], options: readonly string[], run: M
       ...options,
       ...sources.map((file) => path.join(root, 'dist-dev', file.replace(/\.ts$/, '.js'))),
     ],
-    { cwd: root, env: { ...process.env, ...run.env }, stdio: ['inherit', 'inherit', 'inherit', 'ipc'] },
+    { cwd: root, env: { ...process.env, ...run.env }, stdio: ['inherit', output, output, 'ipc'] },
   );
+  const said: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (data: Buffer) => said.push(data));
   return new Promise((resolve, reject) => {
     let report: (Counts & { failures: string[] }) | undefined;
     let lingers = false;
@@ -107,6 +124,7 @@ function runMocha(sources: readonly string[], options: readonly string[], run: M
     child.once('error', reject);
     child.once('close', (code, signal) => {
       clearTimeout(timer);
+      process.stdout.write(Buffer.concat(said));
       const problem = lingers
         ? `did not end within ${GRACE_MS / 1000} s of its last test`
         : signal

@@ -1,6 +1,7 @@
 // `npm run test:gpu`: the tests that concern computing, on this machine's GPU. Arguments as for `npm test`: options for mocha,
-// and test files, if only those are to run. Each file of test/gpu has a process of its own, so that a crash costs no other's results.
-// Writes a report into the file that TFTRT_GPU_REPORT names, else a run of all tests into benchmarks/results.
+// and test files, if only those are to run; `--jobs=N` runs N processes at once, since building engines takes a processor more than
+// the GPU. Each file of test/gpu has a process of its own, so that a crash costs no other's results.
+// Writes a report into the file that TFTRT_GPU_REPORT names, else a run of all tests into benchmarks/results; it grows as files end.
 
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -15,13 +16,17 @@ const root = path.resolve(__dirname, '..', '..');
 /** What differs on a GPU. Set-up, and graphs that only concern the CPU, are tested by `npm test`. */
 const FOLDERS = ['backend', 'conformance', 'gpu', 'io', 'kernels', 'models', 'native', 'node', 'process'];
 
+/** Those that build engines take minutes each: first, so that no one of them is left for the end. */
+const isSlow = (file: string) => path.basename(file).startsWith('trt_');
+
 function testFiles(): string[] {
-  return FOLDERS.flatMap((folder) =>
+  const files = FOLDERS.flatMap((folder) =>
     fs
       .readdirSync(path.join(root, 'test', folder), { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.test.ts') && !file.includes('.isolated.'))
       .map((file) => path.join(root, 'test', folder, file)),
   ).sort();
+  return [...files.filter(isSlow), ...files.filter((file) => !isSlow(file))];
 }
 
 /** What computes: as nvidia-smi and the libraries tell it. */
@@ -65,6 +70,7 @@ function machine(): Machine {
 }
 
 const DESCRIBE = '--describe-machine';
+const JOBS = '--jobs=';
 
 /** A run of a part must not take the place of a whole one. */
 function reportFile(date: string, whole: boolean): string | undefined {
@@ -72,6 +78,9 @@ function reportFile(date: string, whole: boolean): string | undefined {
   if (TFTRT_GPU_REPORT || !whole) return TFTRT_GPU_REPORT;
   return path.join(root, 'benchmarks', 'results', `${date.slice(0, 10)}-gpu-tests.json`);
 }
+
+/** What measures time or the memory of the GPU. */
+const ALONE = ['event_loop', 'memory'].map((name) => path.join('test', 'gpu', `${name}.test.ts`));
 
 function writeReport(args: readonly string[], described: Machine, results: readonly Result[]): Counts {
   const total: Counts = { passed: 0, failed: 0, skipped: 0 };
@@ -91,7 +100,7 @@ function writeReport(args: readonly string[], described: Machine, results: reado
       skipped,
     })),
   };
-  const file = reportFile(date, args.length === 0);
+  const file = reportFile(date, !args.some((argument) => !argument.startsWith(JOBS)));
   if (file) fs.writeFileSync(file, `${JSON.stringify(report, null, 2)}\n`);
   return total;
 }
@@ -105,9 +114,18 @@ async function main(): Promise<void> {
   }
   const described = machine();
   const narrowed = args.some((argument) => argument.endsWith('.test.ts'));
+  const forMocha = args.filter((argument) => !argument.startsWith(JOBS));
+  const jobs = Number(args.find((argument) => argument.startsWith(JOBS))?.slice(JOBS.length) ?? 1);
+  const soFar: Result[] = [];
   const results = await runTestFiles({
-    args: narrowed ? args : [...args, ...testFiles()],
+    args: narrowed ? forMocha : [...forMocha, ...testFiles()],
     timeoutMs: 120_000,
+    jobs,
+    alone: (file) => ALONE.includes(file),
+    onResult: (result) => {
+      soFar.push(result);
+      writeReport(args, described, soFar);
+    },
     ownProcess: (file) => file.startsWith(path.join('test', 'gpu', path.sep)) || file.includes('.isolated.'),
   });
   conclude(writeReport(args, described, results));

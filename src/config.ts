@@ -1,5 +1,6 @@
 import { TftrtError } from './errors';
 import type { NativeRuntime } from './native';
+import { requireOptions } from './options';
 import { HOW_TO_USE_THE_CPU, hasNvidiaGpu } from './setup/gpu_libraries';
 import type { Precision } from './tensorrt/options';
 
@@ -79,15 +80,18 @@ export const DEFAULT_ARENA_BYTES = 2 ** 30;
 
 const PRECISIONS: readonly Precision[] = ['FP32', 'TF32', 'FP16', 'INT8'];
 
-/** Options that are whole numbers, and the least that each may be. */
+const INT32 = 2 ** 31 - 1;
+const LARGEST = Number.MAX_SAFE_INTEGER;
+
+/** Options that are whole numbers, and the least and the most that each may be. */
 const WHOLE_NUMBERS = [
-  ['intraOpParallelismThreads', 1],
-  ['memoryLimitBytes', 1],
-  ['graphArenaBytes', 0],
-  ['maxWorkspaceSizeBytes', 0],
-  ['minimumSegmentSize', 3],
-  ['maximumCachedEngines', 1],
-  ['engineCacheBytes', 0],
+  ['intraOpParallelismThreads', 1, INT32],
+  ['memoryLimitBytes', 1, LARGEST],
+  ['graphArenaBytes', 0, LARGEST],
+  ['maxWorkspaceSizeBytes', 0, LARGEST],
+  ['minimumSegmentSize', 3, INT32],
+  ['maximumCachedEngines', 1, INT32],
+  ['engineCacheBytes', 0, LARGEST],
 ] as const;
 
 let chosen: Configuration = {};
@@ -102,11 +106,7 @@ export function choose(configuration: Configuration): void {
         'first use of the backend and last as long as the process. Call configure before any tensor is made.',
     );
   }
-  for (const key of Object.keys(configuration)) {
-    if (!KNOWN.has(key)) {
-      throw invalid(`configure has no option '${key}'`, `one of ${[...KNOWN].join(', ')}`);
-    }
-  }
+  requireOptions('configure', configuration, KNOWN);
   const { device, devices, precision, perProcessGpuMemoryFraction: fraction } = configuration;
   for (const name of ['allowBuildAtRuntime', 'allowGrowth'] as const) {
     const value = configuration[name];
@@ -121,16 +121,13 @@ export function choose(configuration: Configuration): void {
   if (precision !== undefined && !PRECISIONS.includes(precision)) {
     throw invalid(`precision is '${precision}'`, PRECISIONS.map((name) => `'${name}'`).join(', '));
   }
-  if (fraction !== undefined && !(fraction > 0 && fraction <= 1)) {
-    throw invalid(`perProcessGpuMemoryFraction is ${fraction}`, 'a number above 0 and at most 1');
+  if (fraction !== undefined && !(typeof fraction === 'number' && fraction > 0 && fraction <= 1)) {
+    throw invalid(`perProcessGpuMemoryFraction is ${shown(fraction)}`, 'a number above 0 and at most 1');
   }
-  for (const [name, least] of WHOLE_NUMBERS) {
+  for (const [name, least, most] of WHOLE_NUMBERS) {
     const value = configuration[name];
-    if (value !== undefined && !(Number.isInteger(value) && value >= least)) {
-      throw invalid(
-        `${name} is ${value}`,
-        least === 1 ? 'a whole number above 0' : `a whole number, ${least} or above`,
-      );
+    if (value !== undefined && !(Number.isInteger(value) && value >= least && value <= most)) {
+      throw invalid(`${name} is ${shown(value)}`, `a whole number from ${least} to ${most}`);
     }
   }
   const { device: _device, devices: _devices, ...others } = chosen;
@@ -217,6 +214,11 @@ function parseDevices(devices: readonly string[], where: string): void {
   const gpus = devices.map((device) => parseDevice(device, where));
   if (gpus.includes(null)) throw invalid(`${where} has 'cpu' in it`, 'only GPUs');
   if (new Set(gpus).size < gpus.length) throw invalid(`${where} is ${devices}`, 'each GPU once');
+}
+
+/** With its type, where that is not to be seen. */
+function shown(value: unknown): string {
+  return typeof value === 'string' ? `'${value}'` : typeof value === 'bigint' ? `${value}n` : String(value);
 }
 
 function invalid(what: string, expected: string): TftrtError {

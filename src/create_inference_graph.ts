@@ -10,6 +10,7 @@ import { TftrtError } from './errors';
 import { readEndpoints, requireGraphDef, requireNames } from './models/graph_def_endpoints';
 import type { SignatureEndpoint } from './models/signature';
 import { type NativeRuntime, nativeRuntime, requireTensorRt } from './native';
+import { requireOptions } from './options';
 import { parseTensorName } from './program/graph_def';
 import { runBuildProcess } from './tensorrt/build_process';
 import { type StoredTensor, storeTensor } from './tensorrt/build_request';
@@ -209,9 +210,7 @@ async function convert(
 }
 
 function resolve(options: InferenceGraphOptions, { configuration }: NativeRuntime): Resolved {
-  for (const key of Object.keys(options)) {
-    if (!KNOWN.has(key)) throw invalid(`there is no option '${key}'`, `one of ${[...KNOWN].join(', ')}`);
-  }
+  requireOptions('createInferenceGraph', options, KNOWN);
   const resolved: Resolved = {
     maxBatchSize: options.maxBatchSize ?? 1,
     maxWorkspaceSizeBytes: options.maxWorkspaceSizeBytes ?? configuration.maxWorkspaceSizeBytes ?? 0,

@@ -58,9 +58,12 @@ export function tensorFromDevice<R extends Rank = Rank>(
   memory: DeviceMemory<R>,
   options: DeviceMemoryOptions = {},
 ): Tensor<R> {
+  if (typeof memory !== 'object' || memory === null) {
+    throw invalid(`tensorFromDevice's memory is ${memory}`, 'an object with pointer, shape and dtype');
+  }
   const { pointer, dtype, byteLength } = memory;
   const shape = memory.shape as number[];
-  const { event, stream, copy = true, release } = options;
+  const { event, stream, copy = true, release } = options ?? {};
   if (!Array.isArray(shape) || !shape.every((size) => Number.isInteger(size) && size >= 0)) {
     throw invalid(`tensorFromDevice's shape is ${JSON.stringify(shape)}`, 'an array of whole numbers from 0');
   }

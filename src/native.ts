@@ -12,6 +12,7 @@ import { TftrtError } from './errors';
 import { loadAddonFile, loadLibraryLoader } from './setup/load_addon';
 import { loadCuda, loadTensorRt } from './setup/load_gpu_libraries';
 import { loadTensorFlow } from './setup/load_tensorflow';
+import { locateTensorFlow } from './setup/paths';
 import type { BuildRequest, BuiltEngines } from './tensorrt/build_request';
 
 /** Integer name of a native object. 0 is none. */
@@ -98,7 +99,7 @@ export interface NativeAddon {
   loadSavedModel(async: false, directory: string, tags: string[], configProto: string): Handle;
   /** The meta graphs' tags and signatures: an array of tensorflow.MetaGraphDef in JSON. */
   readSavedModel(directory: string): string;
-  /** {signature name: tensorflow.SignatureDef} in JSON. */
+  /** tensorflow.MetaGraphDef in JSON, with its signatures only. */
   programSignatures(program: Handle): string;
   /** dtype of a tensor "node:index"; throws TFTRT_NOT_FOUND. */
   programTensorType(program: Handle, tensor: string): number;
@@ -326,6 +327,7 @@ function start(device: number): NativeRuntime {
   if (runtimes[0] === undefined) {
     const loader = loadLibraryLoader();
     const configuration = currentConfiguration();
+    locateTensorFlow(); // where that is missing, it is what to say first
     if (configuration.devices[0] !== 'cpu') loadCuda(loader);
     loadTensorFlow(loader);
     const addon = loadAddonFile('tftrt') as NativeAddon;

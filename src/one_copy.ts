@@ -1,8 +1,7 @@
 // A thread can come to load this package more than once: a project may have two copies installed, and test runners load
 // modules anew. tfjs keeps its backends and kernels for all copies of itself, so the first copy serves the others too.
 
-import path from 'node:path';
-import { packageRoot } from './setup/paths';
+import { packageRoot, packageVersion } from './setup/paths';
 
 /** What the first copy has for the others. */
 export interface FirstCopy {
@@ -24,7 +23,7 @@ export const firstCopy = shared[KEY];
 
 /** Makes this copy the one that serves later ones. */
 export function becomeFirstCopy(copy: Pick<FirstCopy, 'main' | 'node' | 'hookGraphModel'>): void {
-  shared[KEY] = { ...copy, folder: packageRoot, version: ownVersion(), warned: false };
+  shared[KEY] = { ...copy, folder: packageRoot, version: packageVersion(), warned: false };
 }
 
 /** Has a module of this copy export what another copy's does. */
@@ -37,12 +36,8 @@ export function warnOfCopies(first: FirstCopy): void {
   if (first.warned || first.folder === packageRoot) return;
   first.warned = true;
   console.warn(
-    `tftrt: tfjs-backend-tftrt is loaded twice: version ${first.version} from ${first.folder}, then version ${ownVersion()} ` +
+    `tftrt: tfjs-backend-tftrt is loaded twice: version ${first.version} from ${first.folder}, then version ${packageVersion()} ` +
       `from ${packageRoot}. The first serves both. \`npm ls tfjs-backend-tftrt\` says who depends on it; \`npm dedupe\` ` +
       'leaves one where their versions allow it.',
   );
-}
-
-function ownVersion(): string {
-  return (require(path.join(packageRoot, 'package.json')) as { version: string }).version;
 }

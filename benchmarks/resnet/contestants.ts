@@ -11,9 +11,14 @@ export interface Contestant {
   /** The precision of the TensorRT engines that it builds; without it TensorFlow computes. */
   readonly engine?: EnginePrecision;
   readonly env?: NodeJS.ProcessEnv;
+  /** It loads none: for what concerns none, and would be disturbed by the garbage that models leave. */
+  readonly withoutModels?: true;
 }
 
 export type EnginePrecision = 'FP16' | 'INT8';
+
+/** By itself the peer takes all of the GPU's memory, and others have to wait beside it. */
+const PEER_ENV = { TF_FORCE_GPU_ALLOW_GROWTH: 'true' };
 
 /** Everyone, in the order of tables and plots. */
 export const CONTESTANTS: readonly Contestant[] = [
@@ -35,8 +40,15 @@ export const CONTESTANTS: readonly Contestant[] = [
     name: 'peer',
     label: 'tfjs-node-gpu (TF32)',
     side: 'peer',
-    // By itself it takes all of the GPU's memory, and others have to wait beside it.
-    env: { TF_FORCE_GPU_ALLOW_GROWTH: 'true' },
+    env: PEER_ENV,
+  },
+  { name: 'bare', label: 'tftrt, no model loaded', side: 'tftrt', withoutModels: true },
+  {
+    name: 'bare-peer',
+    label: 'tfjs-node-gpu, no model loaded',
+    side: 'peer',
+    env: PEER_ENV,
+    withoutModels: true,
   },
 ];
 

@@ -67,7 +67,10 @@ async function main(): Promise<void> {
       for (const who of contestants) if (who.engine !== undefined) await buildOne(who.name, options);
       return;
     case 'start':
-      return measureStarts(options, wholeNumber('rounds', values.rounds, 2));
+      return measureStarts(
+        { ...options, contestants: contestants.filter(({ withoutModels }) => !withoutModels) },
+        wholeNumber('rounds', values.rounds, 2),
+      );
     case 'measure':
       await measure(options, wholeNumber('rounds', values.rounds, 2));
       console.log(`\n${tableOf(collect(out))}`);

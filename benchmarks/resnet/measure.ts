@@ -6,7 +6,7 @@ import { SideProcess } from '../side_process';
 import { median } from '../statistics';
 import type { Contestant } from './contestants';
 import type { Answer, ChildOptions, Opened, PreparedFacts, TurnAnswer } from './protocol';
-import { SCENARIOS, type Scenario } from './scenarios';
+import { SCENARIOS, type Scenario, takesPart } from './scenarios';
 import type { Settings } from './subject';
 
 /** What the commands have in common. */
@@ -97,7 +97,7 @@ export function startContestant(
     largeBatch,
     configuration,
     tableFile,
-    scenarios: scenarios.filter((scenario) => scenario.on(who)).map(({ name }) => name),
+    scenarios: scenarios.filter((scenario) => takesPart(who, scenario)).map(({ name }) => name),
   };
   return new SideProcess({
     name: `ResNet-50 on ${who.name}`,
@@ -168,7 +168,7 @@ async function runScenario(
 ): Promise<void> {
   const able = order.filter((who) => {
     const { prepared } = stints[who.name]!;
-    return scenario.on(who) && prepared !== undefined && !(scenario.name in prepared.failures);
+    return takesPart(who, scenario) && prepared !== undefined && !(scenario.name in prepared.failures);
   });
   for (const who of scenario.once ? able : [...able, ...[...able].reverse()]) {
     const { turns, errors } = stints[who.name]!;

@@ -16,6 +16,7 @@ export interface Scenario {
   readonly model?: { readonly format: Format; readonly large: boolean };
   /** True for what takes so long that one turn a round has to do. */
   readonly once?: boolean;
+  /** Whether a contestant takes part; `takesPart` leaves out those that have not the models it takes. */
   on(contestant: Contestant): boolean;
   prepare(subject: Subject): Promise<Prepared>;
 }
@@ -209,14 +210,14 @@ async function ticksPerMs(work: () => Promise<unknown>): Promise<{ rate: number;
   return { rate: ticks / ms, ms };
 }
 
-/** A case of `npm run bench` that needs no model; which precision is chosen does not matter to it. */
+/** A case of `npm run bench` that needs no model. */
 function modelFree(name: string): Scenario {
   const found = cases.find((one) => one.name === name)!;
   return {
     name,
     title: found.title,
     unit: found.unit as 'ms' | 'µs',
-    on: ({ name: contestant }) => contestant === 'FP32' || contestant === 'peer',
+    on: ({ withoutModels }) => withoutModels === true,
     prepare: (subject) => found.prepare(subject.side, {} as Models),
   };
 }
@@ -237,4 +238,9 @@ export const SCENARIOS: readonly Scenario[] = [
 /** The batch size of a scenario's model. */
 export function batchOf(scenario: Scenario, largeBatch: number): number {
   return scenario.model?.large ? largeBatch : 1;
+}
+
+/** Whether a contestant takes part in a scenario. */
+export function takesPart(contestant: Contestant, scenario: Scenario): boolean {
+  return scenario.on(contestant) && (scenario.model === undefined || !contestant.withoutModels);
 }

@@ -91,9 +91,9 @@ const known: readonly Known[] = [
     when: (tftrt) => isDeepStrictEqual(tftrt, { value: 'number' }),
   },
   {
-    cases: /^getMetaGraphsFromSavedModel: a damaged file$/,
+    cases: /^getMetaGraphsFromSavedModel: (a damaged|an empty) file$/,
     why: 'A file that is no SavedModel is refused. tfjs-node finds no meta graphs in it.',
-    when: (tftrt) => refuses(tftrt, 'as binary proto'),
+    when: (tftrt) => refuses(tftrt, 'is damaged'),
   },
   {
     cases: /^getNumOfSavedModels: the same model by another path$/,
@@ -127,9 +127,19 @@ const known: readonly Known[] = [
     when: (tftrt, peer) => 'value' in tftrt && 'value' in peer,
   },
   {
-    cases: /^summaryFileWriter: .*: -1$/,
-    why: 'Negative limits are refused. TensorFlow compares them as if they were very large numbers.',
-    when: (tftrt) => refuses(tftrt, '0 or more'),
+    cases: /^summaryFileWriter: scalar: name ''$/,
+    why: 'A value without a name is refused: TensorBoard has no place for it.',
+    when: (tftrt) => refuses(tftrt, 'a non-empty string for name'),
+  },
+  {
+    cases: /^tensorBoard: logdir: null$/,
+    why: 'A folder that is no string is refused at once. tfjs-node throws at the end of the first epoch.',
+    when: (tftrt) => refuses(tftrt, 'a non-empty string for logdir'),
+  },
+  {
+    cases: /^summaryFileWriter: .*: (-1|1\.5|1e12)$/,
+    why: 'Limits that are no int32 of 0 or more are refused. tfjs-node drops fractions and higher bits, and TensorFlow compares negative limits as if they were very large.',
+    when: (tftrt) => refuses(tftrt, 'an integer from 0 to'),
   },
 ];
 

@@ -14,6 +14,7 @@ import { foreignKernel } from './kernels/fallback';
 import { toKernelConfig } from './kernels/run_row';
 import { BACKEND_NAME } from './kernels/table';
 import { nameDevice, numberedName } from './names';
+import { isAvailable, shareAvailability, unavailableBackend } from './unavailable';
 
 /** Above cpu (1) and webgl (2); the same as that of tfjs-node's backend. */
 const PRIORITY = 3;
@@ -58,21 +59,20 @@ function registerNamed(name: string, device: number): void {
 /** The backend `tftrt` under another name. */
 function sameBackend(name: string): KernelBackend {
   const backend = findBackend(BACKEND_NAME);
+  shareAvailability(BACKEND_NAME, name);
   registerForeignKernels(name);
   return backend;
 }
 
-/**
- * tfjs turns an exception of this factory into a warning, and goes on with another backend. So where TensorFlow cannot be
- * loaded, a backend is returned whose every use throws the reason.
- */
+/** Where TensorFlow cannot be loaded, one whose every use throws the reason. */
 function createBackend(device: number, name: string): KernelBackend {
   try {
     const backend = new TftrtBackend(nativeRuntime(device));
     registerForeignKernels(name);
+    isAvailable(name);
     return backend;
   } catch (error) {
-    return unavailableBackend(error as Error);
+    return unavailableBackend(name, error as Error);
   }
 }
 
@@ -86,23 +86,4 @@ function registerForeignKernels(name: string): void {
 
 function registeredKernels(backend: string): Set<string> {
   return new Set(getKernelsForBackend(backend).map(({ kernelName }) => kernelName));
-}
-
-/** What tfjs may ask for, or call, without wanting the backend to compute. */
-const HARMLESS = new Map<string | symbol, unknown>([
-  ['then', undefined],
-  ['constructor', undefined],
-  ['dispose', () => undefined],
-  ['numDataIds', () => 0],
-  ['refCount', () => 0],
-  ['disposeData', () => true],
-]);
-
-function unavailableBackend(reason: Error): KernelBackend {
-  return new Proxy({} as KernelBackend, {
-    get(_, property) {
-      if (HARMLESS.has(property)) return HARMLESS.get(property);
-      throw reason;
-    },
-  });
 }

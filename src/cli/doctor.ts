@@ -2,7 +2,15 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { currentConfiguration } from '../config';
 import { loadLibraryLoader } from '../setup/load_addon';
-import { addonFile, INSTALL, locateTensorFlow, packageRoot, tensorFlowPlace } from '../setup/paths';
+import {
+  addonFile,
+  INSTALL,
+  locateTensorFlow,
+  packageRoot,
+  packageVersion,
+  tensorFlowPlace,
+} from '../setup/paths';
+import { complaintAboutPlatform } from '../setup/platform';
 import { type Check, type Complaint, type Diagnosis, isWell } from './check';
 import { checkDevices, tryDevices } from './device_checks';
 import { checkGpuLibraries, GPU_NOT_NEEDED } from './gpu_checks';
@@ -11,7 +19,7 @@ import { visibleGpus } from './visible_gpus';
 
 /** Checks all that the backend needs, and computes on each device. Never throws; changes nothing. */
 export async function diagnose(): Promise<Diagnosis> {
-  const { version, engines } = JSON.parse(fs.readFileSync(path.join(packageRoot, 'package.json'), 'utf8'));
+  const { engines } = require(path.join(packageRoot, 'package.json'));
   const complaints: Complaint[] = [];
   const say = (complaint: Complaint): void => {
     if (!complaints.some(({ problem }) => problem === complaint.problem)) complaints.push(complaint);
@@ -19,7 +27,7 @@ export async function diagnose(): Promise<Diagnosis> {
 
   const device = checkSetting(say);
   const onGpu = device.status === 'ok' && device.version !== 'cpu';
-  const first = [checkNode(engines.node), checkAddon(version, say), checkTensorFlow(say)];
+  const first = [checkNode(engines.node), checkAddon(say), checkTensorFlow(say)];
   const libraries = onGpu ? await checkGpuLibraries(say) : GPU_NOT_NEEDED;
   const tried = await tryDevices(['cpu', ...(onGpu ? visibleGpus() : [])]);
   const devices = checkDevices(tried, say);
@@ -47,14 +55,8 @@ function checkSetting(say: (complaint: Complaint) => void): Check {
 function checkNode(needed: string): Check {
   const version = process.versions.node;
   const node = { name: 'Node.js', version, path: process.execPath };
-  if (process.platform !== 'linux' || process.arch !== 'x64') {
-    return {
-      ...node,
-      status: 'wrong',
-      problem: `This is ${process.platform} on ${process.arch}, and TensorFlow's libraries are for Linux on x64.`,
-      remedy: 'Use Linux on x64.',
-    };
-  }
+  const complaint = complaintAboutPlatform();
+  if (complaint !== undefined) return { ...node, status: 'wrong', ...complaint };
   const [major, minor] = version.split('.').map(Number) as [number, number];
   const [leastMajor, leastMinor] = needed.match(/\d+/g)!.map(Number) as [number, number];
   if (major > leastMajor || (major === leastMajor && minor >= leastMinor)) return { ...node, status: 'ok' };
@@ -67,7 +69,7 @@ function checkNode(needed: string): Check {
 }
 
 /** Whether the addon's part without dependencies loads, and the other is there: computing tells about that. */
-function checkAddon(version: string, say: (complaint: Complaint) => void): Check {
+function checkAddon(say: (complaint: Complaint) => void): Check {
   const name = 'addon';
   const loader = addonFile('tftrt_loader');
   const file = addonFile('tftrt');
@@ -78,7 +80,7 @@ function checkAddon(version: string, say: (complaint: Complaint) => void): Check
     say(complaint);
     return row({ name, status: fs.existsSync(loader) ? 'wrong' : 'missing', path: loader }, complaint);
   }
-  if (fs.existsSync(file)) return { name, status: 'ok', version, path: file };
+  if (fs.existsSync(file)) return { name, status: 'ok', version: packageVersion(), path: file };
   const problem = `The addon ${file} is not there.`;
   return { name, status: 'missing', path: file, problem, remedy: `To get it, run ${INSTALL}.` };
 }

@@ -74,10 +74,10 @@ function checkLibraries(
   const { found, missing } = findLibraries(libraries);
   if (missing.length > 0) {
     const first = missing[0]!.expected;
-    const hasOtherVersion = missing.some(({ otherVersions }) => otherVersions.length > 0);
+    const isThere = missing.some(({ otherVersions, damaged }) => otherVersions.length + damaged.length > 0);
     return {
       name,
-      status: hasOtherVersion ? 'wrong' : 'missing',
+      status: isThere ? 'wrong' : 'missing',
       path: missing.length === 1 ? first : `${missing.length} files in ${path.dirname(first)}`,
       problem: missing.map(describeMissingLibrary).join('').trimEnd(),
       remedy: howToGetGpuLibraries(),

@@ -4,6 +4,7 @@
 import fs from 'node:fs';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { TftrtError } from '../errors';
+import { packageVersion } from '../setup/paths';
 import { diagnose } from './doctor';
 import { runInstall } from './install';
 import { renderDiagnosis } from './table';
@@ -18,6 +19,7 @@ const USAGE = `usage: tftrt COMMAND
       into the cache. With --from, links the libraries that FOLDER has (a site-packages, NVIDIA's packages
       or a flat folder) instead.
   tftrt --help
+  tftrt --version
 `;
 
 /** The command line is wrong. */
@@ -59,8 +61,13 @@ function parse<T extends NonNullable<ParseArgsConfig['options']>>(args: string[]
 
 /** Runs a command line and returns the exit code. */
 async function main([name, ...args]: string[]): Promise<number> {
-  if (name === '--help' || name === '-h' || name === 'help' || args.includes('--help')) {
+  const has = (...options: string[]) => [name, ...args].some((word) => options.includes(word!));
+  if (name === 'help' || has('--help', '-h')) {
     process.stdout.write(USAGE);
+    return 0;
+  }
+  if (has('--version', '-v')) {
+    process.stdout.write(`${packageVersion()}\n`);
     return 0;
   }
   try {

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { types } from 'node:util';
 import { io } from '@tensorflow/tfjs-core';
 import { TftrtError } from '../errors';
+import { makeFolder } from '../setup/make_folder';
 import { checkManifest, loadWeights, readJson } from './weight_files';
 
 const MODEL_FILE = 'model.json';
@@ -39,16 +40,15 @@ export class FileSystemHandler implements io.IOHandler {
     const manifest = [{ paths: [WEIGHTS_FILE], weights: weightSpecs ?? [] }];
     const json = JSON.stringify({ ...rest, weightsManifest: manifest });
     try {
-      await fs.mkdir(this.target, { recursive: true });
+      makeFolder(this.target);
       await writeWhole(path.join(this.target, WEIGHTS_FILE), new Uint8Array(weightData));
       await writeWhole(path.join(this.target, MODEL_FILE), json);
     } catch (cause) {
-      const { code, message } = cause as NodeJS.ErrnoException;
-      const reason =
-        code === 'EEXIST' ? 'the path exists as a file; expected a folder, or nothing there yet' : message;
-      throw new TftrtError('TFTRT_MODEL_FILE', `The model cannot be saved into ${this.target}: ${reason}.`, {
-        cause,
-      });
+      throw new TftrtError(
+        'TFTRT_MODEL_FILE',
+        `The model cannot be saved into ${this.target}: ${(cause as Error).message}`,
+        { cause },
+      );
     }
     return {
       modelArtifactsInfo: {
@@ -67,9 +67,14 @@ export class FileSystemHandler implements io.IOHandler {
   }
 }
 
-/** Never leaves half a file under the final name. */
+/** Never leaves half a file, under whatever name. */
 async function writeWhole(file: string, content: Uint8Array | string): Promise<void> {
   const temporary = `${file}.${process.pid}.tmp`;
-  await fs.writeFile(temporary, content);
-  await fs.rename(temporary, file);
+  try {
+    await fs.writeFile(temporary, content);
+    await fs.rename(temporary, file);
+  } catch (error) {
+    await fs.rm(temporary, { force: true }).catch(() => undefined);
+    throw error;
+  }
 }

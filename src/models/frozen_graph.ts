@@ -1,6 +1,7 @@
 import { activeDevice } from '../backend/active';
 import { TftrtError } from '../errors';
 import { nativeRuntime, requireTensorRt } from '../native';
+import { requireOptions } from '../options';
 import { Program } from '../program/program';
 import type { Buildable } from '../tensorrt/build';
 import { type GraphDefEndpoints, readEndpoints, requireGraphDef, requireNames } from './graph_def_endpoints';
@@ -14,6 +15,8 @@ export interface FrozenGraphOptions {
   /** What messages call the graph. */
   label?: string;
 }
+
+const OPTIONS: ReadonlySet<string> = new Set<keyof FrozenGraphOptions>(['inputs', 'outputs', 'label']);
 
 /** A frozen GraphDef as one callable. Made by `loadFrozenGraph`. */
 export class FrozenGraph extends SignatureModel {
@@ -49,10 +52,14 @@ export async function loadFrozenGraph(
   graphDef: Uint8Array,
   options: FrozenGraphOptions,
 ): Promise<FrozenGraph> {
+  requireOptions('loadFrozenGraph', options ?? {}, OPTIONS);
   const { inputs = [], outputs, label = '(a frozen graph from memory)' } = options ?? {};
   requireGraphDef('loadFrozenGraph', graphDef);
   requireNames('loadFrozenGraph', 'outputs', outputs, 1);
   requireNames('loadFrozenGraph', 'inputs', inputs, 0);
+  if (typeof label !== 'string') {
+    throw new TftrtError('TFTRT_INVALID_ARGUMENT', `loadFrozenGraph: label is ${label}; expected a string.`);
+  }
   const runtime = nativeRuntime(activeDevice());
   const endpoints = await readEndpoints(runtime, label, graphDef, inputs, outputs);
   if (endpoints.engines > 0) {

@@ -1,9 +1,16 @@
-import fs from 'node:fs';
 import { activeDevice } from '../backend/active';
 import { TftrtError } from '../errors';
-import { nativeRuntime } from '../native';
+import { type NativeRuntime, nativeRuntime } from '../native';
+import { requireOptions } from '../options';
 import { Program } from '../program/program';
-import { parseSignatures } from './signature';
+import {
+  type MetaGraphJson,
+  readMetaGraphs,
+  requireSavedModel,
+  sameElements,
+  withFileAtFault,
+} from './saved_model_files';
+import { parseSignature, signatureNames } from './signature';
 import { SignatureModel } from './signature_model';
 
 export interface SavedModelOptions {
@@ -13,41 +20,51 @@ export interface SavedModelOptions {
   signature?: string;
 }
 
+const OPTIONS: ReadonlySet<string> = new Set<keyof SavedModelOptions>(['tags', 'signature']);
+
 /**
  * Loads a TensorFlow SavedModel, without conversion, off the event loop.
  *
  * Errors: `TFTRT_NOT_FOUND` for a folder, tags or signature that are not there (the message lists those that are),
- * TensorFlow's own codes for a model that is broken.
+ * `TFTRT_DATA_LOSS` for a file that is damaged (the message names it), TensorFlow's own codes for a model that it refuses.
  */
 export async function loadSavedModel(
   directory: string,
   options: SavedModelOptions = {},
 ): Promise<SavedModel> {
+  requireOptions('loadSavedModel', options ?? {}, OPTIONS);
   const { tags = ['serve'], signature = 'serving_default' } = options ?? {};
   checkArguments(directory, tags, signature);
   const runtime = nativeRuntime(activeDevice());
-  if (!fs.existsSync(directory)) {
-    throw new TftrtError(
-      'TFTRT_NOT_FOUND',
-      `There is no SavedModel at ${directory}: the folder does not exist.`,
-    );
-  }
-  let program: Program;
+  requireSavedModel(directory);
+  const program = await loadProgram(runtime, directory, tags);
   try {
-    program = await Program.fromSavedModel(runtime, directory, tags);
-  } catch (error) {
-    throw withAvailableTags(error, directory, tags);
-  }
-  const signatures = parseSignatures(program.signatures());
-  const found = signatures.get(signature);
-  if (found === undefined) {
-    program.dispose();
+    const signatures = program.signatures();
+    const found = parseSignature(signatures, signature);
+    if (found !== undefined) return new SavedModel(directory, program, found);
     throw new TftrtError(
       'TFTRT_NOT_FOUND',
-      `The SavedModel ${directory} has no signature '${signature}' under the tags [${tags}]; it has: ${[...signatures.keys()].join(', ') || 'none'}.`,
+      `The SavedModel ${directory} has no signature '${signature}' under the tags [${tags}]; it has: ${signatureNames(signatures).join(', ') || 'none'}.`,
     );
+  } catch (error) {
+    program.dispose();
+    throw error;
   }
-  return new SavedModel(directory, program, found);
+}
+
+/** Loads a meta graph. Errors say which tags there are, or which file is damaged. */
+export async function loadProgram(
+  runtime: NativeRuntime,
+  directory: string,
+  tags: string[],
+): Promise<Program> {
+  try {
+    return await Program.fromSavedModel(runtime, directory, tags);
+  } catch (error) {
+    // Read first: where that fails, the file of the graph is at fault.
+    const metaGraphs = readMetaGraphs(runtime.addon, directory);
+    throw withFileAtFault(withAvailableTags(error, metaGraphs, directory, tags), directory);
+  }
 }
 
 /** Throws `TFTRT_INVALID_ARGUMENT` for what nobody can have meant. */
@@ -74,16 +91,15 @@ export function checkArguments(
 export class SavedModel extends SignatureModel {}
 
 /** TensorFlow does not say which tags a SavedModel has. */
-function withAvailableTags(error: unknown, directory: string, tags: string[]): unknown {
+function withAvailableTags(
+  error: unknown,
+  metaGraphs: readonly MetaGraphJson[],
+  directory: string,
+  tags: string[],
+): unknown {
   if (!(error instanceof TftrtError) || error.code !== 'TFTRT_NOT_FOUND') return error;
-  let metaGraphs: Array<{ metaInfoDef?: { tags?: string[] } }>;
-  try {
-    metaGraphs = JSON.parse(nativeRuntime().addon.readSavedModel(directory));
-  } catch {
-    return error; // there is no SavedModel to read: the first error says so
-  }
+  if (metaGraphs.some(({ metaInfoDef }) => sameElements(metaInfoDef?.tags ?? [], tags))) return error;
   const available = metaGraphs.map(({ metaInfoDef }) => `[${metaInfoDef?.tags ?? []}]`);
-  if (available.includes(`[${tags}]`)) return error;
   return new TftrtError(
     'TFTRT_NOT_FOUND',
     `The SavedModel ${directory} has nothing under the tags [${tags}]; it has: ${available.join(', ')}. Name one of them in the option \`tags\`.`,

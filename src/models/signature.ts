@@ -37,17 +37,24 @@ interface SignatureDefJson {
 /** TensorFlow's own entry: it names the op that restores the variables. */
 const INIT_SIGNATURE = '__saved_model_init_op';
 
-/** Reads {name: tensorflow.SignatureDef in JSON}; inputs and outputs come in alphabetical order of their names. */
-export function parseSignatures(json: unknown): Map<string, ModelSignature> {
-  const entries = Object.entries(json as Record<string, SignatureDefJson>).filter(
-    ([name]) => name !== INIT_SIGNATURE,
-  );
-  return new Map(
-    entries.map(([name, { inputs = {}, outputs = {} }]) => [
-      name,
-      { inputs: endpoints(name, inputs), outputs: endpoints(name, outputs) },
-    ]),
-  );
+/** tensorflow.SignatureDef in JSON by name. */
+export type SignaturesJson = Record<string, unknown>;
+
+/** The names of signatures, in alphabetical order. */
+export function signatureNames(json: SignaturesJson): string[] {
+  return Object.keys(json)
+    .filter((name) => name !== INIT_SIGNATURE)
+    .sort();
+}
+
+/**
+ * Reads one signature, undefined where there is none of that name; inputs and outputs come in alphabetical order of their names.
+ * Throws `TFTRT_UNSUPPORTED_DTYPE` for one that has tensors which JavaScript has none of; others of the model do no harm.
+ */
+export function parseSignature(json: SignaturesJson, name: string): ModelSignature | undefined {
+  if (!signatureNames(json).includes(name)) return undefined;
+  const { inputs = {}, outputs = {} } = json[name] as SignatureDefJson;
+  return { inputs: endpoints(name, inputs), outputs: endpoints(name, outputs) };
 }
 
 /** In alphabetical order of the names. */

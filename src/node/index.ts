@@ -54,7 +54,7 @@ if (firstCopy === undefined) {
   tf.registerCallbackConstructor(1, ProgbarLogger);
 
   // Where TensorFlow cannot be loaded, every use of the backend throws the reason.
-  void tf.setBackend(BACKEND_NAME);
+  tf.setBackend(BACKEND_NAME).catch(() => undefined);
 } else {
   exportInstead(module, firstCopy.node());
 }

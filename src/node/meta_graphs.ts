@@ -1,21 +1,20 @@
-import fs from 'node:fs';
-import path from 'node:path';
 import type { MetaGraph, ModelTensorInfo } from '@tensorflow/tfjs-core';
 import { TftrtError } from '../errors';
 import { checkArguments } from '../models/saved_model';
-import { type ModelSignature, parseSignatures, type SignatureEndpoint } from '../models/signature';
+import { graphFile, readMetaGraphs, sameElements } from '../models/saved_model_files';
+import {
+  type ModelSignature,
+  parseSignature,
+  type SignatureEndpoint,
+  type SignaturesJson,
+  signatureNames,
+} from '../models/signature';
 import { toModelTensorInfo } from '../models/signature_model';
 import { nativeRuntime } from '../native';
 
-/** tensorflow.MetaGraphDef in JSON, as far as it is read. */
-interface MetaGraphJson {
-  metaInfoDef?: { tags?: string[] };
-  signatureDef?: Record<string, unknown>;
-}
-
 interface Signatures {
   readonly tags: string[];
-  readonly signatures: Map<string, ModelSignature>;
+  readonly signatures: SignaturesJson;
 }
 
 /**
@@ -24,52 +23,51 @@ interface Signatures {
  */
 export async function getMetaGraphsFromSavedModel(path: string): Promise<MetaGraph[]> {
   checkArguments(path, [], '', 'getMetaGraphsFromSavedModel');
-  return readMetaGraphs(path).map(({ tags, signatures }) => ({
+  return readSignatures(path).map(({ tags, signatures }) => ({
     tags,
     signatureDefs: Object.fromEntries(
-      [...signatures]
-        .sort(byText)
-        .map(([name, { inputs, outputs }]) => [name, { inputs: byName(inputs), outputs: byName(outputs) }]),
+      signatureNames(signatures).map((name) => {
+        const { inputs, outputs } = parseSignature(signatures, name)!;
+        return [name, { inputs: byName(inputs), outputs: byName(outputs) }];
+      }),
     ),
   }));
 }
 
 /** One signature under exactly these tags, in any order. */
 export function readSignature(directory: string, tags: string[], signature: string): ModelSignature {
-  const metaGraph = readMetaGraphs(directory).find((candidate) => sameElements(candidate.tags, tags));
+  const metaGraphs = readSignatures(directory);
+  const metaGraph = metaGraphs.find((candidate) => sameElements(candidate.tags, tags));
   if (metaGraph === undefined) {
-    throw new TftrtError('TFTRT_NOT_FOUND', `The SavedModel does not have tags: ${tags}`);
+    const available = metaGraphs.map((candidate) => `[${candidate.tags}]`).join(', ');
+    throw new TftrtError(
+      'TFTRT_NOT_FOUND',
+      `The SavedModel does not have tags: ${tags}; ${directory} has: ${available}`,
+    );
   }
-  const found = metaGraph.signatures.get(signature);
+  const found = parseSignature(metaGraph.signatures, signature);
   if (found === undefined) {
-    throw new TftrtError('TFTRT_NOT_FOUND', `The SavedModel does not have signature: ${signature}`);
+    const available = signatureNames(metaGraph.signatures).join(', ') || 'none';
+    throw new TftrtError(
+      'TFTRT_NOT_FOUND',
+      `The SavedModel does not have signature: ${signature}; ${directory} has: ${available}`,
+    );
   }
   return found;
 }
 
-function readMetaGraphs(directory: string): Signatures[] {
-  if (!['saved_model.pb', 'saved_model.pbtxt'].some((name) => fs.existsSync(path.join(directory, name)))) {
+function readSignatures(directory: string): Signatures[] {
+  if (graphFile(directory) === undefined) {
     throw new TftrtError('TFTRT_NOT_FOUND', `There is no saved_model.pb file in the directory: ${directory}`);
   }
-  const metaGraphs = JSON.parse(nativeRuntime().addon.readSavedModel(directory)) as MetaGraphJson[];
-  return metaGraphs.map(({ metaInfoDef, signatureDef = {} }) => ({
+  return readMetaGraphs(nativeRuntime().addon, directory).map(({ metaInfoDef, signatureDef = {} }) => ({
     tags: metaInfoDef?.tags ?? [],
-    signatures: parseSignatures(signatureDef),
+    signatures: signatureDef,
   }));
-}
-
-/** Protobuf's maps come in any order. */
-function byText([one]: [string, unknown], [other]: [string, unknown]): number {
-  return one < other ? -1 : 1;
 }
 
 function byName(endpoints: SignatureEndpoint[]): Record<string, ModelTensorInfo> {
   return Object.fromEntries(
     endpoints.map((endpoint) => [endpoint.name, { ...toModelTensorInfo(endpoint), name: endpoint.tensor }]),
   );
-}
-
-/** Whether two lists have the same elements, in any order. */
-export function sameElements(one: readonly string[], other: readonly string[]): boolean {
-  return one.length === other.length && [...one].sort().join() === [...other].sort().join();
 }

@@ -7,12 +7,13 @@ import {
 } from '@tensorflow/tfjs-core';
 import { activeDevice } from '../backend/active';
 import { TftrtError } from '../errors';
-import { checkArguments, SavedModel } from '../models/saved_model';
+import { checkArguments, loadProgram, SavedModel } from '../models/saved_model';
+import { sameElements } from '../models/saved_model_files';
 import type { ModelSignature, SignatureEndpoint } from '../models/signature';
 import { toModelTensorInfo } from '../models/signature_model';
 import { nativeRuntime } from '../native';
-import { Program } from '../program/program';
-import { readSignature, sameElements } from './meta_graphs';
+import type { Program } from '../program/program';
+import { readSignature } from './meta_graphs';
 
 /** A meta graph in TensorFlow's memory, which all signatures loaded from it share, and with it the values of its variables. */
 interface Shared {
@@ -53,7 +54,7 @@ function share(directory: string, tags: string[]): Shared {
   const key = JSON.stringify([runtime.number, path.resolve(directory), [...tags].sort()]);
   let shared = loaded.get(key);
   if (shared === undefined) {
-    shared = { key, program: Program.fromSavedModel(runtime, directory, tags), users: 0 };
+    shared = { key, program: loadProgram(runtime, directory, tags), users: 0 };
     loaded.set(key, shared);
   }
   shared.users++;

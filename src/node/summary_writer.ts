@@ -1,9 +1,14 @@
-import type { Scalar, Tensor } from '@tensorflow/tfjs-core';
+import { type Scalar, Tensor } from '@tensorflow/tfjs-core';
 import { tftrtBackend } from '../backend/active';
 import { type CallOperand, KernelCall, type Value } from '../backend/kernels/call';
 import { TftrtError } from '../errors';
+import { makeFolder } from '../setup/make_folder';
 import { countInBuckets } from './histogram';
 import { histogramMetadata } from './summary_metadata';
+
+const LARGEST_INT32 = 2 ** 31 - 1;
+/** More than anybody looks at, and what takes no time. */
+const MOST_BUCKETS = 1_000_000;
 
 /** Writes event files for TensorBoard. Made by `summaryFileWriter`. */
 export class SummaryFileWriter {
@@ -13,15 +18,9 @@ export class SummaryFileWriter {
   /** Writes a number, or a tensor with one, under a name; `step`: an integer. */
   scalar(name: string, value: Scalar | number, step: number, description?: string): void {
     if (description != null) throw invalid('scalar() does not support description yet');
-    requireString('scalar', 'name', name);
+    requireName('scalar', name);
     requireStep(step);
-    if (typeof value !== 'number' && value?.rank !== 0) {
-      throw invalid(
-        value?.rank === undefined
-          ? `scalar() takes a number or a Scalar, got ${value === null ? 'null' : typeof value}.`
-          : `A non-scalar tensor (rank ${value.rank}) is passed to writeScalarSummary()`,
-      );
-    }
+    requireScalar(value);
     this.call((call, writer) => {
       const number = typeof value === 'number' ? call.tensor(Float32Array.of(value), [], 'float32') : value;
       call.runAll('WriteScalarSummary', [writer, int64(call, step), call.string(name), number]);
@@ -33,16 +32,19 @@ export class SummaryFileWriter {
    * width. NaN and the infinities are left out. `step`: an integer; `description`: Markdown.
    */
   histogram(name: string, data: Tensor, step: number, buckets?: number, description?: string): void {
-    requireString('histogram', 'name', name);
-    if (description != null) requireString('histogram', 'description', description);
+    requireName('histogram', name);
     requireStep(step);
     if (buckets !== undefined && !(Number.isInteger(buckets) && buckets > 0)) {
-      throw invalid(`Expected bucket count to be a strictly positive integer, but it was ${buckets}`);
+      throw invalid(`Expected bucket count to be a strictly positive integer, but it was ${shown(buckets)}`);
     }
-    if (data?.dtype !== 'float32' && data?.dtype !== 'int32' && data?.dtype !== 'bool') {
-      throw invalid(
-        `histogram() takes a tensor of float32, int32 or bool, got ${data?.dtype ?? typeof data}.`,
-      );
+    if (buckets !== undefined && buckets > MOST_BUCKETS) {
+      throw invalid(`Expected bucket count to be at most ${MOST_BUCKETS}, but it was ${buckets}`);
+    }
+    if (!(data instanceof Tensor) || !['float32', 'int32', 'bool'].includes(data.dtype)) {
+      throw invalid(`histogram() takes a tensor of float32, int32 or bool for data, got ${shown(data)}.`);
+    }
+    if (description != null && typeof description !== 'string') {
+      throw invalid(`histogram() takes a string for description, got ${shown(description)}.`);
     }
     const rows = countInBuckets(data.dataSync(), buckets);
     this.call((call, writer) => {
@@ -88,26 +90,35 @@ const writers = new Map<string, SummaryFileWriter>();
 /**
  * The writer of event files in a folder, always the same one of a folder. It writes to the file when more than `maxQueue` values
  * (by default 10) wait, with a value that comes `flushMillis` (two minutes) after the last time, and when the process ends.
- * `filenameSuffix`: what the file's name ends with ('.v2').
+ * `filenameSuffix`: what the file's name ends with ('.v2'). Null, too, is none given.
  */
 export function summaryFileWriter(
   logdir: string,
-  maxQueue?: number,
-  flushMillis?: number,
-  filenameSuffix?: string,
+  maxQueue?: number | null,
+  flushMillis?: number | null,
+  filenameSuffix?: string | null,
 ): SummaryFileWriter {
   if (typeof logdir !== 'string' || logdir.length === 0) {
     throw invalid(`Invalid logdir: ${logdir}. Expected a non-empty string for logdir.`);
   }
-  // Null, too, is none given.
-  const queue = toInt32('maxQueue', maxQueue ?? 10);
-  const millis = toInt32('flushMillis', flushMillis ?? 120_000);
+  const limits = { maxQueue: maxQueue ?? 10, flushMillis: flushMillis ?? 120_000 };
   const suffix = filenameSuffix ?? '.v2';
-  requireString('summaryFileWriter', 'filenameSuffix', suffix);
+  for (const [name, value] of Object.entries(limits)) {
+    if (!Number.isInteger(value) || value < 0 || value > LARGEST_INT32) {
+      throw invalid(
+        `summaryFileWriter takes an integer from 0 to ${LARGEST_INT32} for ${name}, got ${shown(value)}.`,
+      );
+    }
+  }
+  if (typeof suffix !== 'string' || suffix.includes('/')) {
+    throw invalid(`summaryFileWriter takes a string without '/' for filenameSuffix, got ${shown(suffix)}.`);
+  }
   let writer = writers.get(logdir);
   if (writer === undefined) {
+    // TensorFlow, which would make it too, does not say what is in the way. It has other file systems, by their URLs.
+    if (!/^\w+:\/\//.test(logdir)) makeFolder(logdir);
     writer = new SummaryFileWriter(logdir);
-    writer.create(queue, millis, suffix);
+    writer.create(limits.maxQueue, limits.flushMillis, suffix);
     if (writers.size === 0) process.once('exit', flushAll);
     writers.set(logdir, writer);
   }
@@ -125,30 +136,42 @@ function flushAll(): void {
   }
 }
 
+function requireName(method: string, name: unknown): void {
+  if (typeof name === 'string' && name !== '') return;
+  throw invalid(`${method}() takes a non-empty string for name, got ${shown(name)}.`);
+}
+
+function requireScalar(value: unknown): void {
+  if (typeof value === 'number') return;
+  if (value instanceof Tensor && value.rank > 0) {
+    throw invalid(`A non-scalar tensor (rank ${value.rank}) is passed to writeScalarSummary() as value`);
+  }
+  if (value instanceof Tensor && (value.dtype === 'float32' || value.dtype === 'int32')) return;
+  throw invalid(`scalar() takes a number, or a Scalar of float32 or int32, for value, got ${shown(value)}.`);
+}
+
 function requireStep(step: number): void {
   if (Number.isSafeInteger(step)) return;
   throw invalid(
     Number.isInteger(step)
       ? `step is expected to be at most 2^53 − 1 in size, but is instead ${step}`
-      : `step is expected to be an integer, but is instead ${step}`,
+      : `step is expected to be an integer, but is instead ${shown(step)}`,
   );
-}
-
-function requireString(method: string, name: string, value: string): void {
-  if (typeof value === 'string') return;
-  throw invalid(`${method} takes a string for ${name}, got ${value === null ? 'null' : typeof value}.`);
-}
-
-const MAX_INT32 = 2 ** 31 - 1;
-
-/** As the op takes it: what is above its largest number means never. */
-function toInt32(name: string, value: number): number {
-  if (typeof value === 'number' && value >= 0) return Math.min(Math.trunc(value), MAX_INT32);
-  throw invalid(`summaryFileWriter takes a number of 0 or more for ${name}, got ${value}.`);
 }
 
 function int64(call: KernelCall, value: number): Value {
   return call.tensor(BigInt64Array.of(BigInt(value)), [], 'int64');
+}
+
+/** A value as a message shows it. */
+function shown(value: unknown): string {
+  if (value instanceof Tensor) return `a tensor of ${value.dtype} with the shape [${value.shape}]`;
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'bigint') return `${value}n`;
+  if (Array.isArray(value)) return 'an array';
+  return value === null || typeof value === 'number' || typeof value === 'boolean'
+    ? `${value}`
+    : typeof value;
 }
 
 function invalid(message: string): TftrtError {

@@ -23,6 +23,12 @@ export class TensorBoardCallback extends CustomCallback {
     readonly logdir = './logs',
     args: TensorBoardCallbackArgs = {},
   ) {
+    if (typeof logdir !== 'string' || logdir === '') {
+      throw new TftrtError(
+        'TFTRT_INVALID_ARGUMENT',
+        `tensorBoard takes a non-empty string for logdir, got ${logdir}.`,
+      );
+    }
     // Null, too, is none given.
     const updateFreq = args?.updateFreq ?? 'epoch';
     const histogramFreq = args?.histogramFreq ?? 0;

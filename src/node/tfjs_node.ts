@@ -5,4 +5,5 @@ import { TFJS_NODE_BACKEND } from './names';
 
 export * from '.';
 
-void setBackend(TFJS_NODE_BACKEND);
+// Where TensorFlow cannot be loaded, every use of the backend throws the reason.
+setBackend(TFJS_NODE_BACKEND).catch(() => undefined);

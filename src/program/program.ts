@@ -38,6 +38,9 @@ export class Program {
   /** Whether any run wrote variables. */
   private writes = false;
   private disposed = false;
+  /** Calls of `runAsync` that have not settled. They go on after `dispose`, which leaves the session to the last of them. */
+  private running = 0;
+  private released = false;
 
   private constructor(
     readonly runtime: NativeRuntime,
@@ -102,8 +105,8 @@ export class Program {
   }
 
   /** The signatures of a SavedModel: tensorflow.SignatureDef in JSON by name. */
-  signatures(): unknown {
-    return JSON.parse(this.runtime.addon.programSignatures(this.handle));
+  signatures(): Record<string, unknown> {
+    return JSON.parse(this.runtime.addon.programSignatures(this.handle)).signatureDef ?? {};
   }
 
   /** TensorFlow's dtype number of a tensor; throws `TFTRT_NOT_FOUND`. */
@@ -145,6 +148,7 @@ export class Program {
 
   /** What serves above this program's own callables. */
   tiers(backend: TftrtBackend): Tiers {
+    this.requireLive();
     this.upper ??= new Tiers(
       backend,
       this.tierSource(),
@@ -175,18 +179,33 @@ export class Program {
 
   /** As `base`, compiled off the event loop. */
   async baseAsync(feeds: string[], fetches: string[]): Promise<Runner> {
+    this.requireLive();
     const callable = await this.callableAsync(callableKey(feeds, fetches), feeds, fetches);
     return new CallableRunner('tensorflow', callable, fetches.length);
   }
 
-  /** As `run`, off the event loop: compiling, uploading, running. The inputs may be disposed of meanwhile. */
+  /** As `run`, off the event loop: compiling, uploading, running. The inputs, and this program, may be disposed of meanwhile. */
   async runAsync(
+    backend: TftrtBackend,
+    request: Request,
+    inputs: readonly TensorInfo[],
+  ): Promise<TensorInfo[]> {
+    this.requireLive();
+    if (request.fetches.length === 0) return [];
+    this.running++;
+    try {
+      return await this.runToTheEnd(backend, request, inputs);
+    } finally {
+      this.running--;
+      if (this.disposed && this.running === 0) this.release();
+    }
+  }
+
+  private async runToTheEnd(
     backend: TftrtBackend,
     { feeds, fetches }: Request,
     inputs: readonly TensorInfo[],
   ): Promise<TensorInfo[]> {
-    this.requireLive();
-    if (fetches.length === 0) return [];
     const key = callableKey(feeds, fetches);
     const runner =
       this.runtime.onGpu && !this.writes
@@ -206,7 +225,6 @@ export class Program {
       }
       const callable = await this.callableAsync(key, feeds, fetches);
       for (const input of inputs) await backend.uploadAsync(input);
-      this.requireLive();
       const handles = inputs.map((input) => backend.handle(input));
       this.passInputs(handles, fetches.length);
       outputs = this.runtime.addon.runCallableAsync(callable, handles.length);
@@ -223,11 +241,17 @@ export class Program {
     return backend.outputs(fetches.length, described);
   }
 
-  /** Releases the session once runs in flight are done. */
+  /** Takes no more calls, and releases the session once runs in flight are done. */
   dispose(): void {
     if (this.disposed) return;
     this.disposed = true;
+    // What runs on them holds them.
     this.upper?.dispose();
+    if (this.running === 0) this.release();
+  }
+
+  private release(): void {
+    this.released = true;
     for (const callable of this.callables.values()) this.runtime.addon.releaseCallable(callable);
     this.callables.clear();
     this.runtime.addon.releaseProgram(this.handle);
@@ -260,7 +284,6 @@ export class Program {
   }
 
   private async callableAsync(key: string, feeds: string[], fetches: string[]): Promise<Handle> {
-    this.requireLive();
     const known = this.callables.get(key);
     if (known !== undefined) return known;
     const made = await this.runtime.addon.createCallable(
@@ -268,17 +291,16 @@ export class Program {
       this.handle,
       this.callableOptions(feeds, fetches),
     );
-    // Meanwhile another call may have compiled the same, or the model may have been disposed of.
+    // Meanwhile another call may have compiled the same, or, where no run waits for this, the session may be gone.
     const other = this.callables.get(key);
-    if (other !== undefined || this.disposed) this.runtime.addon.releaseCallable(made);
-    this.requireLive();
+    if (other !== undefined || this.released) this.runtime.addon.releaseCallable(made);
+    if (this.released) throw disposedModel(this.label);
     if (other !== undefined) return other;
     this.callables.set(key, made);
     return made;
   }
 
   private callableOptions(feeds: string[], fetches: string[]): string {
-    this.requireLive();
     // Engines and CUDA graphs have the variables as they were.
     if (!this.writes && this.runtime.onGpu && this.runtime.addon.programWrites(this.handle, fetches)) {
       this.writes = true;
@@ -372,9 +394,14 @@ function programArguments(runtime: NativeRuntime, graph: GraphDef, weights: Weig
  * tensorflow.ConfigProto of a session, with grappler's remapper off, but for SavedModels on the CPU, whose graphs bring no
  * fusions. On the CPU it fuses x·relu6(x+3)·c with any c near 1/6 into a hard swish, which costs models with float16 weights
  * their precision, and some graphs that it made have crashed TensorFlow's oneDNN pass. On a GPU the convolutions that it
- * fuses are slower: ResNet-50 as a CUDA graph, TF32, batch 1, H200: 1.18 ms with them, 0.96 ms without.
+ * fuses are slower: ResNet-50 as a CUDA graph, TF32, batch 1, H200: 1.18 ms with them, 0.96 ms without. So are those in
+ * NCHW, for which the layout optimizer transposes: 0.94 ms with it, 0.91 without in TF32, 2.31 and 2.08 in FP32.
  */
 export function sessionConfig(runtime: NativeRuntime, fused: boolean): Record<string, unknown> {
   if (!runtime.onGpu && !fused) return { ...runtime.configProto };
-  return { ...runtime.configProto, graphOptions: { rewriteOptions: { remapping: 'OFF' } } };
+  const layoutOptimizer = runtime.onGpu ? 'OFF' : 'DEFAULT';
+  return {
+    ...runtime.configProto,
+    graphOptions: { rewriteOptions: { remapping: 'OFF', layoutOptimizer } },
+  };
 }

@@ -3,13 +3,20 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { ADDON_RECORD, neededAddon } from './addon_record';
 import { TENSORRT_NAMES } from './gpu_libraries';
 import { withLock } from './lock';
 import { packageRoot, type TensorFlowInstallation } from './paths';
 import { report, runStep } from './run_step';
+import { damageOf } from './shared_library';
 
-/** The addon's files, in `<build folder>/Release`. */
-const ADDONS = ['tftrt.node', 'tftrt_loader.node', TENSORRT_NAMES];
+/** The addon's files, in `<build folder>/Release`. The npm package has them too: `files` of package.json. */
+export const ADDON_FILES: readonly string[] = [
+  'tftrt.node',
+  'tftrt_loader.node',
+  TENSORRT_NAMES,
+  ADDON_RECORD,
+];
 
 /** An addon for tests: in a checkout, not in the package. */
 const TEST_SOURCES = 'test/addon';
@@ -30,12 +37,14 @@ export async function ensureAddon(
   options: AddonOptions = {},
 ): Promise<void> {
   const buildDir = addonBuildDir(options);
+  const inRelease = (file: string) => path.join(buildDir, 'Release', file);
   const stampFile = path.join(buildDir, 'tftrt-stamp.json');
   const configuration = hashOfConfiguration(tensorflow, options);
-  const stamp = { configuration, sources: hashOfSources() };
+  const record = neededAddon();
+  const stamp = { configuration, sources: hashOfSources(), record };
   const isCurrent = () =>
     isDeepStrictEqual(readStamp(stampFile), stamp) &&
-    ADDONS.every((file) => fs.existsSync(path.join(buildDir, 'Release', file)));
+    ADDON_FILES.every((file) => isWholeAddonFile(inRelease(file)));
 
   if (isCurrent()) return;
   const lock = path.join(buildDir, 'tftrt.lock');
@@ -46,6 +55,9 @@ export async function ensureAddon(
       if (isCurrent()) return;
       // CMake does not notice a TensorFlow or a checkout that moved: start anew.
       if (readStamp(stampFile).configuration !== configuration) removeAllBut(buildDir, lock);
+      // CMake takes what is there, and newer than the sources, for what it made.
+      for (const file of ADDON_FILES.map(inRelease))
+        if (!isWholeAddonFile(file)) fs.rmSync(file, { force: true });
       // Known before the build is done: after a compiler error, only what changed is compiled again.
       fs.writeFileSync(stampFile, JSON.stringify({ configuration }));
       // A file that includes TensorFlow's headers takes about 1 GB of memory to compile.
@@ -69,9 +81,15 @@ export async function ensureAddon(
         errorCode: 'TFTRT_SETUP_BUILD',
         remedy: `If it is not clear what to do, remove ${buildDir} and run the same command again.`,
       });
+      fs.writeFileSync(inRelease(ADDON_RECORD), `${JSON.stringify(record)}\n`);
       fs.writeFileSync(stampFile, JSON.stringify(stamp));
     },
   );
+}
+
+/** Whether one of the addon's files is there and, where that shows, not damaged. */
+export function isWholeAddonFile(file: string): boolean {
+  return /\.(node|so)$/.test(file) ? damageOf(file) === null : fs.existsSync(file);
 }
 
 /** What makes the whole build folder useless when it changes. */
@@ -82,7 +100,6 @@ function hashOfConfiguration(tensorflow: TensorFlowInstallation, options: AddonO
     tensorflow.directory,
     tensorflow.version,
     options.sanitize,
-    process.versions.modules,
     version('cmake-js'),
     version('node-addon-api'),
     process.env.CXX,

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { cacheDir, TENSORFLOW_VERSION, tensorFlowPlace } from './paths';
+import { damageOf } from './shared_library';
 
 /** A library of NVIDIA's that TensorFlow, or another of them, opens by its name. */
 export interface GpuLibrary {
@@ -115,9 +116,16 @@ export interface MissingLibrary {
   readonly expected: string;
   /** Files that are this library in another version. */
   readonly otherVersions: readonly string[];
+  /** Files that have its name and cannot be opened. */
+  readonly damaged: readonly DamagedLibrary[];
 }
 
-/** Looks for libraries; opens none. */
+export interface DamagedLibrary {
+  readonly file: string;
+  readonly damage: string;
+}
+
+/** Looks for libraries; opens none, and passes over those that are damaged. */
 export function findLibraries(
   libraries: readonly GpuLibrary[],
   places: SearchPlaces = searchPlaces(),
@@ -127,22 +135,28 @@ export function findLibraries(
   for (const library of libraries) {
     const folders = [...places.homes.map((home) => path.join(home, library.folder)), ...places.folders];
     // The linker's list is asked last: it takes a process to read it.
-    const fitting =
-      filesIn(folders, library).find((file) => fits(library, file)) ??
-      places.knownToLinker?.(library.file).find((file) => fits(library, file));
+    const damaged: DamagedLibrary[] = [];
+    const isFit = (file: string) => fits(library, file) && isWhole(file, damaged);
+    const fitting = filesIn(folders, library).find(isFit) ?? places.knownToLinker?.(library.file).find(isFit);
     if (fitting !== undefined) {
       found.set(library, fitting);
       continue;
     }
-    const otherVersions = [...new Set(folders.flatMap((folder) => versionsIn(folder, library)))];
-    missing.push({ library, expected: path.join(folders[0]!, library.file), otherVersions });
+    const known = new Set(damaged.map(({ file }) => fs.realpathSync(file)));
+    const others = new Set(folders.flatMap((folder) => versionsIn(folder, library)));
+    const otherVersions = [...others].filter((file) => !known.has(file));
+    missing.push({ library, expected: path.join(folders[0]!, library.file), otherVersions, damaged });
   }
   return { found, missing };
 }
 
 /** The lines about one missing library, each with its end. */
-export function describeMissingLibrary({ expected, otherVersions }: MissingLibrary): string {
-  return `  missing: ${expected}\n${otherVersions.map((file) => `    wrong version: ${file}\n`).join('')}`;
+export function describeMissingLibrary({ expected, otherVersions, damaged }: MissingLibrary): string {
+  const lines =
+    damaged.length > 0
+      ? damaged.map(({ file, damage }) => `  damaged: ${file} (${damage})\n`)
+      : [`  missing: ${expected}\n`];
+  return [...lines, ...otherVersions.map((file) => `    wrong version: ${file}\n`)].join('');
 }
 
 /** The part of an error that lists the missing files and where they were sought. */
@@ -176,6 +190,13 @@ function filesIn(folders: readonly string[], { file }: GpuLibrary): string[] {
 function fits({ version }: GpuLibrary, file: string): boolean {
   const actual = /\.so\.(\d+\.\d+.*)$/.exec(fs.realpathSync(file))?.[1];
   return version === undefined || actual === undefined || `${actual}.`.startsWith(`${version}.`);
+}
+
+/** Whether a library can be opened. Adds it to the damaged ones where not; other files than libraries are not looked at. */
+function isWhole(file: string, damaged: DamagedLibrary[]): boolean {
+  const damage = /\.so(\.|$)/.test(file) ? damageOf(file) : null;
+  if (damage !== null) damaged.push({ file, damage });
+  return damage === null;
 }
 
 /** The files of one library in a folder, whatever their version. */

@@ -1,10 +1,13 @@
 import fs from 'node:fs';
-import { TftrtError } from '../errors';
-import { ensureAddon } from './addon';
+import path from 'node:path';
+import { SetupError, TftrtError } from '../errors';
+import { ADDON_FILES, ensureAddon, isWholeAddonFile } from './addon';
 import { hasNvidiaGpu } from './gpu_libraries';
 import { addTensorRtNames, ensureGpuLibraries } from './install_gpu_libraries';
 import { layOut } from './lay_out';
+import { loadLibraryLoader } from './load_addon';
 import { addonFile, packageRoot } from './paths';
+import { complaintAboutPlatform, refuse } from './platform';
 import { ensureTensorFlow } from './tensorflow';
 
 export interface InstallOptions {
@@ -12,7 +15,7 @@ export interface InstallOptions {
   readonly gpu?: boolean;
   /** A folder with libraries that are to be used instead of being fetched. */
   readonly from?: string;
-  /** Build the addon where its sources changed, not only where it is missing. */
+  /** Build the addon where its sources changed, not only where it is missing or does not fit. */
   readonly build?: boolean;
 }
 
@@ -21,9 +24,11 @@ export interface InstallOptions {
  * or where it is asked for, the libraries of CUDA and TensorRT.
  */
 export async function install({ gpu, from, build }: InstallOptions): Promise<void> {
+  refuse(complaintAboutPlatform());
+  const complaint = build ? undefined : complaintAboutAddon();
+  if (complaint !== undefined) checkThatItCanBuild(complaint);
+  const builds = build || complaint !== undefined;
   if (from !== undefined) layOut(from);
-  const builds = build || !fs.existsSync(addonFile('tftrt'));
-  if (builds) checkThatItCanBuild();
   const tensorflow = await ensureTensorFlow(builds ? 'build' : 'run');
   if (builds) await ensureAddon(tensorflow);
   const wantsGpu = from === undefined && hasNvidiaGpu() && process.env.TFTRT_DEVICE !== 'cpu';
@@ -31,8 +36,28 @@ export async function install({ gpu, from, build }: InstallOptions): Promise<voi
   addTensorRtNames();
 }
 
+/** Why the addon that the package came with cannot be used, or undefined. */
+function complaintAboutAddon(): string | undefined {
+  const folder = path.dirname(addonFile('tftrt'));
+  const missing = ADDON_FILES.filter((file) => !fs.existsSync(path.join(folder, file)));
+  if (missing.length > 0) {
+    return `The addon is not whole: ${folder} lacks ${missing.join(', ')}. The package on npm has it compiled: install that anew.`;
+  }
+  const damaged = ADDON_FILES.filter((file) => !isWholeAddonFile(path.join(folder, file)));
+  if (damaged.length > 0) {
+    return `The addon is damaged: ${damaged.join(', ')} in ${folder}. The package on npm has it compiled: install that anew.`;
+  }
+  try {
+    loadLibraryLoader();
+    return undefined;
+  } catch (error) {
+    if (error instanceof SetupError) return error.problem;
+    throw error;
+  }
+}
+
 /** Before anything is fetched: a package without its addon, whose tools for building are not there, is of no use. */
-function checkThatItCanBuild(): void {
+function checkThatItCanBuild(complaint: string): void {
   const tools = ['cmake-js', 'node-addon-api'];
   const missing = tools.filter((tool) => {
     try {
@@ -45,7 +70,7 @@ function checkThatItCanBuild(): void {
   if (missing.length === 0) return;
   throw new TftrtError(
     'TFTRT_SETUP_BUILD',
-    `The addon ${addonFile('tftrt')} is not there, and cannot be built without ${missing.join(' and ')}. ` +
-      `Run \`npm install --no-save ${missing.join(' ')}\` in ${packageRoot}, then the same command again.`,
+    `${complaint}\nTo compile it here takes g++, CMake 3.18 or later, make, and ${missing.join(' and ')} of npm: ` +
+      `run \`npm install --no-save ${missing.join(' ')}\` in your project's folder, then the same command again.`,
   );
 }

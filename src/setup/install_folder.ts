@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { withLock } from './lock';
+import { makeFolder } from './make_folder';
 import { report } from './run_step';
 
 /** A folder that set-up fills. */
@@ -41,7 +42,7 @@ export async function installFolder(
 
 /** An empty folder beside another, on the same file system. */
 export function makePartialFolder(folder: string): string {
-  fs.mkdirSync(path.dirname(folder), { recursive: true });
+  makeFolder(path.dirname(folder));
   return fs.mkdtempSync(`${folder}.partial-`);
 }
 

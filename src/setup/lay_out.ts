@@ -7,6 +7,7 @@ import { TftrtError } from '../errors';
 import {
   CUDA_LIBRARIES,
   describeMissing,
+  describeMissingLibrary,
   findLibraries,
   type GpuLibrary,
   gpuLibrariesHome,
@@ -16,6 +17,7 @@ import {
 } from './gpu_libraries';
 import { makePartialFolder, replaceFolder } from './install_folder';
 import { addAliases, addTensorRtNames } from './install_gpu_libraries';
+import { makeFolder } from './make_folder';
 import { installedVersion, TENSORFLOW_VERSION, tensorFlowPlace } from './paths';
 import { report } from './run_step';
 
@@ -72,7 +74,16 @@ export function layOut(from: string): void {
 function findTensorFlow(source: string, places: SearchPlaces): ReadonlyMap<GpuLibrary, string> | null {
   const place = tensorFlowPlace();
   const { found, missing } = findLibraries(TENSORFLOW_LIBRARIES, places);
-  if (place.chosenByUser || missing.length > 0 || fs.existsSync(place.directory)) return null;
+  if (place.chosenByUser || fs.existsSync(place.directory)) return null;
+  const damaged = missing.filter(({ damaged }) => damaged.length > 0);
+  if (damaged.length > 0) {
+    throw new TftrtError(
+      'TFTRT_TENSORFLOW_DAMAGED',
+      `${source} has a TensorFlow that cannot be used:\n${damaged.map(describeMissingLibrary).join('')}` +
+        'Nothing was changed. Name a folder with a whole one, or run `npx tftrt install` to fetch it.',
+    );
+  }
+  if (missing.length > 0) return null;
   const directory = path.dirname([...found.values()][0]!);
   const version = installedVersion({ home: path.dirname(directory), directory });
   if (version === null || version === TENSORFLOW_VERSION) return found;
@@ -104,7 +115,7 @@ function link(folder: string, libraries: Iterable<[GpuLibrary, string]>): void {
     const content = path.join(partial, path.basename(folder));
     for (const [library, file] of libraries) {
       const name = path.join(partial, library.folder, library.file);
-      fs.mkdirSync(path.dirname(name), { recursive: true });
+      makeFolder(path.dirname(name));
       fs.symlinkSync(fs.realpathSync(file), name);
     }
     addAliases(content);

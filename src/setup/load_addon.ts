@@ -1,6 +1,10 @@
+import fs from 'node:fs';
 import { SetupError } from '../errors';
+import { refuseOtherAddon } from './addon_record';
 import type { LibraryLoader } from './load_tensorflow';
 import { addonFile, INSTALL } from './paths';
+import { complaintAboutMachine, complaintAboutPlatform, refuse } from './platform';
+import { damageOf } from './shared_library';
 
 /**
  * Loads one of the addon's two parts. `tftrt` needs TensorFlow's libraries in the process. Each call gives functions with
@@ -10,21 +14,26 @@ import { addonFile, INSTALL } from './paths';
 export function loadAddonFile(name: 'tftrt' | 'tftrt_loader'): unknown {
   const file = addonFile(name);
   try {
+    const damage = fs.existsSync(file) ? damageOf(file) : null;
+    if (damage !== null) throw new Error(damage);
     const addon = { exports: {} };
     process.dlopen(addon, file);
     return addon.exports;
   } catch (cause) {
+    refuse(complaintAboutPlatform());
     const [reason] = (cause as Error).message.split('\n');
     throw new SetupError(
       'TFTRT_ADDON_LOAD',
       `The addon ${file} cannot be loaded: ${reason}`,
-      `To get it, run ${INSTALL}.`,
+      `To get one that fits this system, run ${INSTALL}.`,
       { cause },
     );
   }
 }
 
-/** The part that needs nothing else: it opens the libraries. */
+/** The part that needs nothing else: it opens the libraries. Throws where they could not be used at all. */
 export function loadLibraryLoader(): LibraryLoader {
+  refuse(complaintAboutMachine());
+  refuseOtherAddon();
   return loadAddonFile('tftrt_loader') as LibraryLoader;
 }

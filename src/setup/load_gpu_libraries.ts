@@ -36,7 +36,9 @@ export function loadCuda(loader: LibraryLoader): void {
         ...(driver === null ? [] : [driver.problem]),
         ...(missing.length === 0
           ? []
-          : [`Libraries of CUDA 12.3 and cuDNN 8.9 are missing:\n${describeMissing(missing).trimEnd()}`]),
+          : [
+              `Libraries of CUDA 12.3 and cuDNN 8.9 are missing or damaged:\n${describeMissing(missing).trimEnd()}`,
+            ]),
       ].join('\n'),
       [
         ...(driver === null ? [] : [driver.remedy]),
@@ -66,7 +68,7 @@ export function loadTensorRt(loader: LibraryLoader): void {
   if (missing.length > 0) {
     throw new SetupError(
       'TFTRT_TENSORRT_MISSING',
-      `TensorRT 8.6.1 cannot be used; files are missing:\n${describeMissing(missing).trimEnd()}`,
+      `TensorRT 8.6.1 cannot be used; files are missing or damaged:\n${describeMissing(missing).trimEnd()}`,
       howToGetGpuLibraries(),
     );
   }

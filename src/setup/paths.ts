@@ -1,13 +1,19 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { SetupError } from '../errors';
+import { SetupError, TftrtError } from '../errors';
+import { damageOf } from './shared_library';
 
 /** The one version of TensorFlow that the addon is built and tested with: the last release with TF-TRT. */
 export const TENSORFLOW_VERSION = '2.17.1';
 
 /** The folder of this package: it holds package.json, native/ and the built addon. */
 export const packageRoot = path.resolve(__dirname, '..', '..');
+
+/** The version of this package. */
+export function packageVersion(): string {
+  return (require(path.join(packageRoot, 'package.json')) as { version: string }).version;
+}
 
 /** The file of a built addon. TFTRT_ADDON_DIR names another build than the usual one, such as one with a sanitizer. */
 export function addonFile(name: 'tftrt' | 'tftrt_loader'): string {
@@ -19,7 +25,23 @@ export function cacheDir(): string {
   const { TFTRT_CACHE_DIR: own, XDG_CACHE_HOME: shared } = process.env;
   if (own) return path.resolve(own);
   // The XDG rules say that a relative path is to be ignored.
-  return path.join(shared && path.isAbsolute(shared) ? shared : path.join(os.homedir(), '.cache'), 'tftrt');
+  return path.join(shared && path.isAbsolute(shared) ? shared : path.join(homeFolder(), '.cache'), 'tftrt');
+}
+
+/** What HOME names or, where that is nothing useful, the user's entry in the system's list. */
+function homeFolder(): string {
+  try {
+    const home = os.homedir();
+    return path.isAbsolute(home) ? home : os.userInfo().homedir;
+  } catch (cause) {
+    // Containers run programs as users that are on no list.
+    throw new TftrtError(
+      'TFTRT_NO_HOME',
+      'There is no folder for what is installed: the environment variable HOME is not set, and the system knows no home of ' +
+        `the user ${process.getuid!()}. Set HOME, or TFTRT_CACHE_DIR to a folder that this user may write to.`,
+      { cause },
+    );
+  }
 }
 
 /** The command that brings what is missing. npx finds it from the folder of any project that has this package. */
@@ -64,7 +86,8 @@ export function tensorFlowPlace(): TensorFlowPlace {
 
 /**
  * Finds TensorFlow's libraries, and for `build` its headers too. Throws one error that lists each missing file
- * (`TFTRT_TENSORFLOW_MISSING`) or names the version found (`TFTRT_TENSORFLOW_VERSION`).
+ * (`TFTRT_TENSORFLOW_MISSING`), names the version found (`TFTRT_TENSORFLOW_VERSION`), or each file that is cut off or no
+ * library (`TFTRT_TENSORFLOW_DAMAGED`).
  */
 export function locateTensorFlow(need: 'run' | 'build' = 'run'): TensorFlowInstallation {
   const place = tensorFlowPlace();
@@ -80,7 +103,9 @@ export function locateTensorFlow(need: 'run' | 'build' = 'run'): TensorFlowInsta
     files.push(inside('include', 'third_party', 'gpus', 'cuda', 'include', 'cuda.h'));
   }
   const missing = files.filter((file) => !fs.existsSync(file));
-  const source = place.chosenByUser ? 'named by TFTRT_TENSORFLOW' : 'the default place';
+  const source = place.chosenByUser
+    ? `named by TFTRT_TENSORFLOW${whatIsWrong(place.home)}`
+    : 'the default place';
   if (missing.length > 0) {
     throw new SetupError(
       'TFTRT_TENSORFLOW_MISSING',
@@ -98,7 +123,27 @@ export function locateTensorFlow(need: 'run' | 'build' = 'run'): TensorFlowInsta
       howToGetTensorFlow(),
     );
   }
+  requireWhole(Object.values(libraries));
   return { home: place.home, directory: place.directory, libraries, includeDir, version };
+}
+
+/** For those who named the library itself, or mistyped. */
+function whatIsWrong(home: string): string {
+  if (!fs.existsSync(home)) return '; there is no such folder';
+  return fs.statSync(home).isDirectory() ? '' : '; that is a file, not a folder';
+}
+
+function requireWhole(libraries: readonly string[]): void {
+  const damaged = libraries.flatMap((file) => {
+    const damage = damageOf(file);
+    return damage === null ? [] : [`\n  damaged: ${file} (${damage})`];
+  });
+  if (damaged.length === 0) return;
+  throw new SetupError(
+    'TFTRT_TENSORFLOW_DAMAGED',
+    `TensorFlow's libraries cannot be used:${damaged.join('')}`,
+    howToGetTensorFlow(),
+  );
 }
 
 /** The sentence that ends every error about TensorFlow's libraries. */

@@ -23,7 +23,14 @@ import {
   type ResolvedOptions,
   resolveOptions,
 } from './options';
-import { type BuildProfile, type Corners, type DeclaredInput, hold, profilesOf } from './profiles';
+import {
+  type BuildProfile,
+  bindSample,
+  type Corners,
+  type DeclaredInput,
+  hold,
+  profilesOf,
+} from './profiles';
 import { ConversionReport, type EngineReport, type NativeReport, type ProfileReport } from './report';
 
 /** What a model of any kind tells `build`. */
@@ -412,7 +419,7 @@ class Build {
     const { calibration, outputs } = this.given;
     if (calibration === undefined || !('inputs' in calibration)) return [];
     return calibration.inputs.map((inputs) => {
-      const set = [...this.model.bind(inputs, outputs).inputs];
+      const set = [...bindSample(this.model, inputs, outputs).inputs];
       hold(this.model.backend, set, this.held);
       return set;
     });

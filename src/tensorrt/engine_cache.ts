@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { makeFolder } from '../setup/make_folder';
 import { cacheDir } from '../setup/paths';
 
 /** Changes when what is in an entry does. */
@@ -80,7 +81,7 @@ export function newEngineFolder(key: string): { folder: string; inCache: boolean
   const name = `.${key}.${randomUUID()}.part`;
   try {
     const folder = path.join(engineCacheDir(), name);
-    fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder, 0o700);
     return { folder, inCache: true };
   } catch {
     const folder = path.join(os.tmpdir(), `tftrt-engines${name}`);

@@ -2,6 +2,7 @@ import type { NamedTensorMap, Tensor } from '@tensorflow/tfjs-core';
 import type { Configuration } from '../config';
 import { TftrtError } from '../errors';
 import type { NativeRuntime } from '../native';
+import { requireOptions } from '../options';
 
 /** How an engine computes: strictly in float32, with operands rounded to TF32, in float16, or in int8 after calibration. */
 export type Precision = 'FP32' | 'TF32' | 'FP16' | 'INT8';
@@ -24,7 +25,7 @@ export interface BuildOptions {
   /**
    * Sample inputs, each as for `predict`. They say for which shapes engines are built where there are no profiles (one engine
    * for each different set of shapes), and the engines' outputs are compared with TensorFlow's on them. Without them,
-   * random values of the shapes that the model declares.
+   * random values of the shapes that the model declares, an open batch being 1.
    */
   inputs?: ModelInputs[];
   /** One engine for each. */
@@ -101,10 +102,26 @@ const KNOWN: ReadonlySet<string> = new Set<keyof BuildOptions>([
   'onProgress',
 ]);
 
+/** What lists are of, for those who leave the list out. */
+const LISTS = {
+  inputs: 'an array of sample inputs, each as for predict: inputs: [input]',
+  profiles: 'an array of { min, opt, max }',
+  outputs: 'an array of names',
+} as const;
+
 /** Throws `TFTRT_INVALID_ARGUMENT` for an option that is unknown or has a wrong value. */
 export function resolveOptions(options: BuildOptions, configuration: Configuration): ResolvedOptions {
-  for (const key of Object.keys(options)) {
-    if (!KNOWN.has(key)) throw invalid(`there is no option '${key}'`, `one of ${[...KNOWN].join(', ')}`);
+  requireOptions('build', options, KNOWN);
+  for (const name of ['useCalibration', 'cache', 'force'] as const) {
+    const value = options[name];
+    if (value != null && typeof value !== 'boolean') throw invalid(`${name} is ${value}`, 'true or false');
+  }
+  for (const name of ['inputs', 'profiles', 'outputs'] as const) {
+    const value = options[name];
+    if (value != null && !Array.isArray(value)) throw invalid(`${name} is no list`, LISTS[name]);
+  }
+  if (options.onProgress != null && typeof options.onProgress !== 'function') {
+    throw invalid(`onProgress is ${options.onProgress}`, 'a function');
   }
   const precision = options.precision ?? configuration.precision ?? 'FP32';
   if (!PRECISIONS.includes(precision)) throw invalid(`precision is '${precision}'`, PRECISIONS.join(', '));
@@ -121,7 +138,8 @@ export function resolveOptions(options: BuildOptions, configuration: Configurati
   requireInteger('maxWorkspaceSizeBytes', resolved.maxWorkspaceSizeBytes, 0);
   requireInteger('minimumSegmentSize', resolved.minimumSegmentSize, 3);
   requireInteger('maximumCachedEngines', resolved.maximumCachedEngines, 1);
-  if (!(resolved.tolerance >= 0)) throw invalid(`tolerance is ${resolved.tolerance}`, 'a number, 0 or above');
+  if (!(typeof resolved.tolerance === 'number' && resolved.tolerance >= 0))
+    throw invalid(`tolerance is ${resolved.tolerance}`, 'a number, 0 or above');
   if (precision === 'INT8' && resolved.useCalibration && options.calibration === undefined) {
     throw invalid(
       'INT8 needs `calibration`',

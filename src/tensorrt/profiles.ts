@@ -1,5 +1,6 @@
 import { type DataType, type TensorInfo, util } from '@tensorflow/tfjs-core';
 import type { TftrtBackend } from '../backend/backend';
+import { TftrtError } from '../errors';
 import type { Request } from '../program/requests';
 import { within } from '../program/tiers';
 import type { Buildable } from './build';
@@ -42,7 +43,7 @@ export function profilesOf(
   held: TensorInfo[],
 ): { profiles: BuildProfile[]; request: Request } {
   const given = (inputs ?? []).map((set) => {
-    const call = model.bind(set, outputs);
+    const call = bindSample(model, set, outputs);
     hold(model.backend, call.inputs, held);
     return call;
   });
@@ -155,6 +156,20 @@ function cornersOf(profile: Profile, declared: readonly DeclaredInput[]): Corner
   };
 }
 
+/** The model's own checks of a call; those of tfjs throw errors without a code. */
+export function bindSample(
+  model: Buildable,
+  inputs: ModelInputs,
+  outputs: string[] | undefined,
+): ReturnType<Buildable['bind']> {
+  try {
+    return model.bind(inputs, outputs);
+  } catch (error) {
+    if (error instanceof TftrtError) throw error;
+    throw new TftrtError('TFTRT_INVALID_ARGUMENT', `build: ${(error as Error).message}`, { cause: error });
+  }
+}
+
 /** Keeps the data of tensors until `letGo` of those in `held`. */
 export function hold(backend: TftrtBackend, infos: readonly TensorInfo[], held: TensorInfo[]): void {
   for (const info of infos) {
@@ -196,7 +211,7 @@ function bindInfos(
 ): Request {
   const tensors = Object.fromEntries(declared.map(({ name }, i) => [name, model.backend.borrow(infos[i]!)]));
   try {
-    return model.bind(tensors as ModelInputs, outputs).request;
+    return bindSample(model, tensors as ModelInputs, outputs).request;
   } finally {
     for (const tensor of Object.values(tensors)) tensor.dispose();
   }

@@ -85,6 +85,27 @@ export class ConversionReport {
     return this.profiles.every(({ captured }) => captured);
   }
 
+  /** All that the report says, for JSON. */
+  toJSON(): object {
+    const { model, precision, serving, reason, engines, native, profiles, totalMs, calibrationTable } = this;
+    const { latencyMs, difference, captured, captureReason } = this;
+    return {
+      model,
+      precision,
+      serving,
+      reason,
+      engines,
+      native,
+      latencyMs,
+      difference,
+      captured,
+      captureReason,
+      profiles,
+      totalMs,
+      calibrationTable,
+    };
+  }
+
   toString(): string {
     const lines = [`${this.model}, ${this.precision}, ${seconds(this.totalMs)}`];
     for (const profile of this.profiles) lines.push('', ...describe(profile));

@@ -43,7 +43,8 @@ describe('device memory', () => {
 
   it('has to be described rightly', async () => {
     const memory: tftrt.DeviceMemory = { pointer: 64n, shape: [2], dtype: 'float32' };
-    const wrong: Array<[string, object, object?]> = [
+    const wrong: Array<[string, object | undefined, object?]> = [
+      ['memory', undefined],
       ['pointer', { ...memory, pointer: 64 }],
       ['shape', { ...memory, shape: [-1] }],
       ['shape', { ...memory, shape: [1.5] }],

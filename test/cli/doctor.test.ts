@@ -3,11 +3,12 @@ import os from 'node:os';
 import path from 'node:path';
 import { expect } from 'chai';
 import type { Check, Diagnosis } from '#src/cli/check';
+import { ADDON_RECORD, neededAddon } from '#src/setup/addon_record';
 import { CUDA_LIBRARIES, findLibraries, searchPlaces, TENSORRT_LIBRARIES } from '#src/setup/gpu_libraries';
 import { addonFile, locateTensorFlow } from '#src/setup/paths';
 import { runNode } from '../process/child';
 import { makeDriver, makeGpuLibraries } from '../setup/fake_libraries';
-import { useTemporaryFolder } from '../setup/helpers';
+import { cutOff, useTemporaryFolder, writeLibrary } from '../setup/helpers';
 import { linkTensorFlow } from './link_tensorflow';
 import { tftrt } from './run_cli';
 
@@ -93,22 +94,27 @@ describe('tftrt doctor', () => {
       expect(stdout.split('libtensorflow_cc.so.2')).to.have.length(2);
     });
 
-    it('names the one library that is hidden', async () => {
-      linkTensorFlow(inside('tensorflow'), 'libtensorflow_framework.so.2');
-      const rows = byName(await diagnose({ ...cpu, TFTRT_TENSORFLOW: folder() }));
-      expect(rows.TensorFlow).to.include({ status: 'missing' });
-      expect(rows.TensorFlow!.problem!.match(/missing: .*/g)).to.deep.equal([
-        `missing: ${inside('tensorflow/libtensorflow_framework.so.2')}`,
-      ]);
-    });
-
     it('tells a library that is there and cannot be loaded', async () => {
       linkTensorFlow(inside('tensorflow'), 'libtensorflow_cc.so.2');
-      fs.writeFileSync(inside('tensorflow/libtensorflow_cc.so.2'), 'not a library');
+      writeLibrary(inside('tensorflow/libtensorflow_cc.so.2'));
       const diagnosis = await diagnose({ ...cpu, TFTRT_TENSORFLOW: folder() });
       const row = byName(diagnosis).TensorFlow!;
       expect(row.status).to.equal('wrong');
-      expect(row.problem).to.contain('libtensorflow_cc.so.2').and.contain('too short');
+      expect(row.problem).to.contain('libtensorflow_cc.so.2 cannot be loaded: ');
+    });
+
+    it('tells a library that is cut off', async () => {
+      linkTensorFlow(inside('tensorflow'), 'libtensorflow_cc.so.2');
+      const file = inside('tensorflow/libtensorflow_cc.so.2');
+      cutOff(locateTensorFlow().libraries.cc, file, 1e6);
+      const diagnosis = await diagnose({ ...cpu, TFTRT_TENSORFLOW: folder() });
+      const row = byName(diagnosis).TensorFlow!;
+      expect(row.status).to.equal('wrong');
+      expect(row.problem).to.match(
+        /damaged: .*libtensorflow_cc\.so\.2 \(it is cut off: it has 1000000 bytes/,
+      );
+      expect(row.remedy).to.contain('npx tftrt install');
+      expect(diagnosis.complaints.map(({ code }) => code)).to.deep.equal(['TFTRT_TENSORFLOW_DAMAGED']);
     });
 
     it('says that the addon is missing', async () => {
@@ -117,6 +123,26 @@ describe('tftrt doctor', () => {
       expect(row).to.include({ status: 'missing', path: inside('tftrt_loader.node') });
       expect(row.remedy).to.contain('npx tftrt install');
       expect(diagnosis.complaints.map(({ code }) => code)).to.deep.equal(['TFTRT_ADDON_LOAD']);
+    });
+
+    it('says that the addon is of another version, or damaged', async () => {
+      const addon = (record: object, loader?: string) => {
+        fs.cpSync(path.dirname(addonFile('tftrt')), inside('addon'), { recursive: true });
+        fs.writeFileSync(inside('addon', ADDON_RECORD), JSON.stringify(record));
+        if (loader !== undefined) fs.writeFileSync(inside('addon/tftrt_loader.node'), loader);
+        return { ...cpu, TFTRT_ADDON_DIR: inside('addon') };
+      };
+      const other = await diagnose(addon({ ...neededAddon(), tensorFlow: '2.9.1' }));
+      expect(byName(other).addon).to.include({ status: 'wrong' });
+      expect(byName(other).addon!.problem).to.match(/TensorFlow 2\.9\.1, .* TensorFlow 2\.17\.1 is needed/);
+      expect(other.complaints.map(({ code }) => code)).to.deep.equal(['TFTRT_ADDON_VERSION']);
+
+      const damaged = await diagnose(addon(neededAddon(), 'not a library'));
+      expect(byName(damaged).addon).to.include({ status: 'wrong' });
+      expect(byName(damaged).addon!.problem)
+        .to.contain(inside('addon/tftrt_loader.node'))
+        .and.contain('no shared library');
+      expect(byName(damaged).addon!.remedy).to.contain('npx tftrt install');
     });
 
     it('survives when computing ends the process', async () => {
@@ -214,7 +240,7 @@ describe('tftrt doctor', () => {
       fs.copyFileSync(path.join(made, 'pack/libcudnn.so.8'), inside('pack/libcudnn.so.8'));
       const again = byName(await diagnose(env(inside('pack'))));
       expect(again['libcufft.so.11']).to.include({ status: 'wrong' });
-      expect(again['libcufft.so.11']!.problem).to.contain('too short');
+      expect(again['libcufft.so.11']!.problem).to.contain('no shared library');
       expect(again['libcusparse.so.12']).to.include({ status: 'ok' });
     });
 

@@ -2,8 +2,9 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { expect } from 'chai';
 import { CUDA_LIBRARIES, TENSORRT_LIBRARIES, TENSORRT_NAMES } from '#src/setup/gpu_libraries';
+import { locateTensorFlow } from '#src/setup/paths';
 import { fakeRegistries, METADATA, PYTHON } from '../setup/fake_registries';
-import { fakeTensorFlow, useTemporaryFolder, writeFile } from '../setup/helpers';
+import { cutOff, fakeTensorFlow, useTemporaryFolder, writeFile } from '../setup/helpers';
 import { linkTensorFlow } from './link_tensorflow';
 import { tftrt } from './run_cli';
 
@@ -40,6 +41,16 @@ describe('tftrt install', () => {
     expect((await tftrt(['doctor'], env())).code).to.equal(0);
     await install();
     expect(log()).to.have.length(1);
+  });
+
+  it('fetches anew a TensorFlow that is cut off', async () => {
+    await install();
+    const file = home('tensorflow/libtensorflow_framework.so.2');
+    fs.rmSync(file);
+    cutOff(locateTensorFlow().libraries.framework, file, 5000);
+    expect((await install()).code).to.equal(0);
+    expect(log()).to.have.length(2);
+    expect((await tftrt(['doctor'], env())).code).to.equal(0);
   });
 
   it('fetches CUDA and TensorRT too with --gpu', async () => {

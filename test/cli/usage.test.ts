@@ -1,13 +1,27 @@
 import { expect } from 'chai';
+import { packageVersion } from '#src/setup/paths';
 import { tftrt } from './run_cli';
 
 describe('tftrt', () => {
   it('prints its usage with --help', async () => {
-    for (const args of [['--help'], ['-h'], ['doctor', '--help'], ['install', '--help']]) {
+    for (const args of [
+      ['--help'],
+      ['-h'],
+      ['help'],
+      ['doctor', '--help'],
+      ['doctor', '-h'],
+      ['install', '--help'],
+    ]) {
       const { code, stdout, stderr } = await tftrt(args);
       expect(code).to.equal(0);
       expect(stdout).to.contain('tftrt doctor [--json]').and.contain('tftrt install [--gpu] [--from FOLDER]');
       expect(stderr).to.equal('');
+    }
+  });
+
+  it('prints its version with --version', async () => {
+    for (const args of [['--version'], ['-v'], ['doctor', '--version'], ['install', '--version']]) {
+      expect(await tftrt(args)).to.deep.equal({ code: 0, stdout: `${packageVersion()}\n`, stderr: '' });
     }
   });
 

@@ -2,7 +2,7 @@ import * as tf from '@tensorflow/tfjs';
 import { expect } from 'chai';
 import { errorOf, onTftrt } from '../support/tftrt';
 import { type BuildOptions, build } from './api';
-import { convolutions, denseModel, disorder, tensorOf } from './graphs';
+import { convolutions, denseModel, disorder, graphModel, node, placeholder, tensorOf } from './graphs';
 import { predict, relativeError } from './outcome';
 
 /** Building: what goes on meanwhile, and its options. */
@@ -86,10 +86,17 @@ describe('TensorRT: builds', function () {
     });
   }
 
-  it('an open batch with neither inputs nor profiles is refused', async () => {
+  it('an open batch is one where neither inputs nor profiles say more; another open size is refused', async () => {
     const { model } = await denseModel();
-    expect((await errorOf(() => build(model, {}))).code).to.equal('TFTRT_INVALID_ARGUMENT');
+    expect((await build(model, {})).profiles.map(({ shapes }) => shapes)).to.deep.equal([[[[1, 8]]]]);
     model.dispose();
+    const open = await graphModel([
+      placeholder('x', [-1, -1]),
+      node('relu', 'Relu', ['x']),
+      node('y', 'Neg', ['relu']),
+    ]);
+    expect((await errorOf(() => build(open, {}))).code).to.equal('TFTRT_INVALID_ARGUMENT');
+    open.dispose();
   });
 
   it('an engine that errs by more than the tolerance does not serve', async () => {

@@ -15,6 +15,7 @@ describe('TensorRT: shapes', function () {
   it('one engine serves every batch of a profile', async () => {
     const { model, expected } = await denseModel();
     const report = await build(model, {
+      force: true,
       inputs: [tensorOf(input(3))],
       profiles: [{ min: [1, 8], opt: [4, 8], max: [16, 8] }],
     });
@@ -32,7 +33,7 @@ describe('TensorRT: shapes', function () {
   it('shapes outside of the profiles are right by TensorFlow, and counted', async () => {
     const { model, expected } = await denseModel();
     // Without sample inputs: the profile says enough to make some.
-    await build(model, { profiles: [{ min: [2, 8], opt: [4, 8], max: [8, 8] }] });
+    await build(model, { force: true, profiles: [{ min: [2, 8], opt: [4, 8], max: [8, 8] }] });
     const before = outsideProfiles();
     for (const rows of [1, 9, 100, 4, 1]) {
       const x = input(rows);
@@ -46,7 +47,7 @@ describe('TensorRT: shapes', function () {
 
   it('the shapes of the sample inputs are the profile where none is given', async () => {
     const { model, expected } = await denseModel();
-    const report = await build(model, { inputs: [tensorOf(input(4))] });
+    const report = await build(model, { force: true, inputs: [tensorOf(input(4))] });
     expectEngine(report);
     const before = outsideProfiles();
     for (const rows of [4, 5, 4]) {

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import * as tf from '@tensorflow/tfjs';
@@ -56,6 +57,25 @@ describe('file:// models', () => {
     expect(error.code).to.equal('TFTRT_MODEL_FILE');
     expect(error.message).to.include(`${file}/below`);
     model.dispose();
+  });
+
+  it('leave nothing half-done where saving failed', async () => {
+    const model = await tf.loadGraphModel(`file://${readFixture('graph_models', 'argmax').folder}`);
+    const folder = temporaryFolder();
+    fs.mkdirSync(path.join(folder, 'weights.bin', 'in the way'), { recursive: true });
+    const error = await cleanErrorOf(() => model.save(`file://${folder}`));
+    expect(error.code).to.equal('TFTRT_MODEL_FILE');
+    expect(fs.readdirSync(folder)).to.deep.equal(['weights.bin']);
+    model.dispose();
+  });
+
+  // Node's recursive mkdir would never return, and nothing in its process could stop it.
+  it('say that a folder takes none', () => {
+    const script = `
+      const { FileSystemHandler } = require('#src/io/file_system');
+      new FileSystemHandler('/proc/x').save({}).catch(({ code, message }) => console.log(code, message));`;
+    const { stdout } = spawnSync(process.execPath, ['-e', script], { encoding: 'utf8', timeout: 30_000 });
+    expect(stdout).to.match(/^TFTRT_MODEL_FILE .*\/proc\/x cannot be made: \/proc takes no new folders/);
   });
 
   it('are left to another router that claims them', () => {

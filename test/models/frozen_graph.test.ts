@@ -182,6 +182,9 @@ describe('frozen graphs', () => {
       [graph, { outputs: ['best', 'best'] }],
       [graph, { outputs: [5] }],
       [graph, { inputs: 'image', outputs: ['probabilities'] }],
+      [graph, { outputs: ['probabilities'], label: 7 }],
+      [graph, { output: ['probabilities'], outputs: ['probabilities'] }],
+      [graph, 'probabilities'],
     ];
     for (const given of wrong) {
       const error = await cleanErrorOf(() =>

@@ -1,6 +1,8 @@
+import path from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import { expect } from 'chai';
 import { bytesAttr, type NodeDef } from '#src/program/graph_def';
+import { readFixture } from '../support/fixtures';
 import { errorOf, onTftrt } from '../support/tftrt';
 
 /**
@@ -83,6 +85,18 @@ describe('graphs with operands that do not fit', () => {
     ['a window larger than the image', pool(), () => ({ x: x() }), /window is larger than the image/],
     ['an unknown padding', pool({ padding: bytesAttr('FOO') }), () => ({ x: x() }), /padding.*FOO/],
     ['steps of the wrong number', pool({ strides: ints() }), () => ({ x: x() }), /strides/],
+    [
+      'steps of 2^31',
+      conv({ strides: ints(1, 2 ** 31, 1, 1) }),
+      () => ({ x: x(), w: w() }),
+      /strides.*int32/,
+    ],
+    [
+      'gaps of 2^31',
+      conv({ dilations: ints(1, 1, 2 ** 31, 1) }),
+      () => ({ x: x(), w: w() }),
+      /dilations.*int32/,
+    ],
     ['steps of 0', conv({ strides: ints(1, 0, 1, 1) }), () => ({ x: x(), w: w() }), /strides/],
   ];
   for (const [title, node, inputs, message] of cases) {
@@ -92,6 +106,21 @@ describe('graphs with operands that do not fit', () => {
       expect(error.message).to.match(message);
     });
   }
+
+  it('a loop of no iterations at a time', async () => {
+    const file = path.join(readFixture('graph_models', 'tensor_array').folder, 'model.json');
+    const artifacts = await tf.io.getLoadHandlers(`file://${file}`)[0]!.load!();
+    const { node } = artifacts.modelTopology as { node: NodeDef[] };
+    const enter = node.find(({ op }) => op === 'Enter')!;
+    for (const number of ['0', '-1']) {
+      enter.attr!.parallel_iterations = { i: number };
+      const model = await tf.loadGraphModel(tf.io.fromMemory(artifacts));
+      const error = await errorOf(() => model.predict(tf.ones([3])));
+      expect(error.code).to.equal('TFTRT_INVALID_ARGUMENT');
+      expect(error.message).to.include(`'parallel_iterations' of node '${enter.name}'`);
+      model.dispose();
+    }
+  });
 
   it('and one that does', async () => {
     const y = await run(fused('BiasAdd', 'Relu'), { x: x(), w: w(), b: tf.ones([2]) });

@@ -1,8 +1,11 @@
 import fs from 'node:fs';
+import path from 'node:path';
 import '@tensorflow/tfjs-backend-cpu';
 import * as tf from '@tensorflow/tfjs-core';
 import { expect } from 'chai';
 import * as tftrt from 'tfjs-backend-tftrt';
+import { getMetaGraphsFromSavedModel } from '#src/node/meta_graphs';
+import { getNumOfSavedModels, loadSavedModel as loadTFSavedModel } from '#src/node/saved_model';
 import { useTemporaryFolder } from '../setup/helpers';
 import {
   exceedsInt32,
@@ -140,12 +143,101 @@ describe('SavedModels', () => {
     expect(error.message).to.include(`${copy}/variables/variables.index`);
   });
 
+  const graph = 'saved_model.pb';
+  const index = 'variables/variables.index';
+  const data = 'variables/variables.data-00000-of-00001';
+  const asset = 'assets/vocabulary.txt';
+  const halve = (file: string) => fs.truncateSync(file, fs.statSync(file).size >> 1);
+  const disturb = (file: string) => fs.writeFileSync(file, fs.readFileSync(file).reverse());
+  const empty = (file: string) => fs.truncateSync(file);
+  const write = (file: string) => fs.writeFileSync(file, 'a text, not a part of a model\n'.repeat(20));
+  const remove = (file: string) => fs.rmSync(file);
+  const replace = (file: string) => {
+    fs.rmSync(file);
+    fs.mkdirSync(file);
+  };
+  const damages: Array<[model: string, file: string, ...damages: Array<(file: string) => void>]> = [
+    ['keras_cnn', graph, halve, disturb, empty, write, replace],
+    ['keras_cnn', index, halve, disturb, empty, write],
+    ['keras_cnn', data, halve, disturb, empty],
+    ['keras_cnn', data, remove],
+    ['hash_table_asset', asset, empty],
+    ['hash_table_asset', asset, remove],
+  ];
+  for (const [model, file, ...ways] of damages) {
+    for (const damage of ways) {
+      it(`a model whose ${file} is damaged: ${damage.name}`, async () => {
+        const copy = path.join(temporaryFolder(), 'model');
+        fs.cpSync(folder(model), copy, { recursive: true });
+        damage(path.join(copy, file));
+        for (const load of [tftrt.loadSavedModel, loadTFSavedModel]) {
+          const error = await cleanErrorOf(() => load(copy));
+          expect(error.code).to.equal(damage === remove ? 'TFTRT_NOT_FOUND' : 'TFTRT_DATA_LOSS');
+          expect(error.message).to.include(`the file ${path.join(copy, file)} `);
+          expect(error.message).to.include('Copy or export the model again.');
+        }
+        if (file === graph) {
+          const error = await cleanErrorOf(() => getMetaGraphsFromSavedModel(copy));
+          expect(error.message).to.include(`the file ${path.join(copy, file)} `);
+        }
+        expect(getNumOfSavedModels()).to.equal(0);
+      });
+    }
+  }
+
+  /** A copy of a model with bytes of its graph's file replaced by as many others. */
+  function changed(name: string, bytes: string, others: string): string {
+    const copy = path.join(temporaryFolder(), 'changed');
+    fs.cpSync(folder(name), copy, { recursive: true });
+    const file = path.join(copy, 'saved_model.pb');
+    const content = fs.readFileSync(file, 'latin1');
+    expect(content.split(bytes)).to.have.length(2);
+    fs.writeFileSync(file, content.replace(bytes, others), 'latin1');
+    return copy;
+  }
+
+  it('takes names of signatures that JSON would not', async () => {
+    const copy = changed('multi_signature', '\n\x05count\x12', '\n\x05c"\\\nt\x12');
+    const model = await tftrt.loadSavedModel(copy, { signature: 'c"\\\nt' });
+    expect(model.inputs.map(({ name }) => name)).to.deep.equal(['ids', 'size']);
+    model.dispose();
+  });
+
+  it('refuses a signature of resources, and takes the others of its model', async () => {
+    const copy = changed('multi_signature', '\x0ccount_size:0\x10\x03', '\x0ccount_size:0\x10\x14'); // DT_RESOURCE
+    (await tftrt.loadSavedModel(copy)).dispose();
+    (await loadTFSavedModel(copy)).dispose();
+    for (const load of [
+      () => tftrt.loadSavedModel(copy, { signature: 'count' }),
+      () => loadTFSavedModel(copy, ['serve'], 'count'),
+    ]) {
+      const error = await cleanErrorOf(load);
+      expect(error.code).to.equal('TFTRT_UNSUPPORTED_DTYPE');
+      expect(error.message).to.include("'count'").and.to.include("'size'");
+    }
+  });
+
+  it('a file, and a folder without a model', async () => {
+    const file = path.join(folder('two_inputs'), 'saved_model.pb');
+    expect((await cleanErrorOf(() => tftrt.loadSavedModel(file))).message).to.equal(
+      `There is no SavedModel at ${file}: that is a file; name the folder that it is in.`,
+    );
+    expect((await cleanErrorOf(() => tftrt.loadSavedModel(`${file}/below`))).message).to.equal(
+      `There is no SavedModel at ${file}/below: the folder does not exist.`,
+    );
+    expect((await cleanErrorOf(() => tftrt.loadSavedModel(temporaryFolder()))).message).to.equal(
+      `There is no SavedModel at ${temporaryFolder()}: the folder has no saved_model.pb.`,
+    );
+  });
+
   it('arguments of the wrong kind', async () => {
     const bad: unknown[][] = [
       [undefined],
       ['file:///x'],
       [folder('two_inputs'), { tags: 'serve' }],
       [folder('two_inputs'), { signature: 5 }],
+      [folder('two_inputs'), { tag: ['serve'] }],
+      [folder('two_inputs'), ['serve']],
     ];
     for (const given of bad) {
       const error = await cleanErrorOf(() => tftrt.loadSavedModel(...(given as [string])));

@@ -2,7 +2,7 @@ import path from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import { expect } from 'chai';
 import { readFixture } from '../support/fixtures';
-import { live, onTftrt } from '../support/tftrt';
+import { live, onTftrt, settle } from '../support/tftrt';
 
 const RUNS = 20_000;
 /** V8 and malloc take memory for as long: newer versions of Node.js more of it, and later. */
@@ -31,7 +31,7 @@ describe('20,000 predictions', function () {
         `file://${path.join(readFixture('graph_models', 'small_cnn').folder, 'model.json')}`,
       );
       const x = tf.randomUniform([1, 16, 16, 3], 0, 1, 'float32', 1);
-      tf.dispose(await model[mode](x));
+      await settle(async () => tf.dispose(await model[mode](x)));
       const before_ = live();
       const run = async (i: number) => {
         const y = (await model[mode](x)) as tf.Tensor;

@@ -232,7 +232,9 @@ describe('the addon', () => {
         addon.loadSavedModel(false, folder, ['serve'], config),
         await addon.loadSavedModel(true, folder, ['serve'], config),
       ]) {
-        expect(Object.keys(JSON.parse(addon.programSignatures(program)))).to.include('serving_default');
+        expect(Object.keys(JSON.parse(addon.programSignatures(program)).signatureDef)).to.include(
+          'serving_default',
+        );
         addon.releaseProgram(program);
       }
     });

@@ -108,7 +108,7 @@ describe('canonical graphs', () => {
   it('come from SavedModels, with the variables as constants', async () => {
     const model = readFixture('saved_models', 'keras_cnn').folder;
     const program = await addon.loadSavedModel(true, model, ['serve'], '{"deviceCount":{"GPU":0}}');
-    const signature = JSON.parse(addon.programSignatures(program)).serving_default;
+    const signature = JSON.parse(addon.programSignatures(program)).signatureDef.serving_default;
     const names = (endpoints: object) => Object.values(endpoints).map(({ name }: { name: string }) => name);
     const freeze = () =>
       addon.freezeProgram(true, program, names(signature.inputs), names(signature.outputs));

@@ -35,7 +35,7 @@ describe('tf.io.fileSystem', () => {
     const { weightsManifest } = JSON.parse(fs.readFileSync(path.join(target, 'model.json'), 'utf8'));
     expect(weightsManifest[0].paths).to.deep.equal(['weights.bin']);
     const error = await errorOf(() => save(tf.io.fileSystem(path.join(target, 'model.json'))));
-    expect(error.message).to.include('model.json: the path exists as a file; expected a folder');
+    expect(error.message).to.include('model.json is a file');
     await check(await tf.loadLayersModel(tf.io.fileSystem(path.join(target, 'model.json'))));
     await check(await tf.loadLayersModel(`file://${target}/model.json`));
   });

@@ -147,17 +147,20 @@ describe('tf.node: SavedModels', () => {
         () => node.getMetaGraphsFromSavedModel(empty),
       ],
       [
-        'The SavedModel does not have tags: serve,gpu',
+        `The SavedModel does not have tags: serve,gpu; ${directory} has: [serve]`,
         () => node.loadSavedModel(directory, ['serve', 'gpu']),
       ],
       [
-        'The SavedModel does not have signature: other',
+        `The SavedModel does not have signature: other; ${directory} has: serving_default`,
         () => node.loadSavedModel(directory, ['serve'], 'other'),
       ],
       ['loadSavedModel: the folder is undefined', () => node.loadSavedModel(undefined as never)],
       ['loadSavedModel: tags is "serve"', () => node.loadSavedModel(directory, 'serve' as never)],
       ['getMetaGraphsFromSavedModel: the folder is 7', () => node.getMetaGraphsFromSavedModel(7 as never)],
-      [`reading the SavedModel ${damaged}`, () => node.loadSavedModel(damaged)],
+      [
+        `the file ${path.join(damaged, 'saved_model.pb')} (11 bytes) is damaged`,
+        () => node.loadSavedModel(damaged),
+      ],
     ];
     for (const [text, work] of cases) expect((await errorOf(work)).message).to.include(text);
     expect(node.getNumOfSavedModels()).to.equal(models);

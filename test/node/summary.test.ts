@@ -135,8 +135,8 @@ describe('tf.node: summaries', () => {
     expect(readEvents(kept)).to.deep.equal([{ step: 1n, tag: 'x', value: 4 }]);
   }).timeout(120_000);
 
-  it('takes null for what is not given, and no number for too large', () => {
-    const writer = node.summaryFileWriter(folder(), null as never, 1e12, null as never);
+  it('takes null for what is not given', () => {
+    const writer = node.summaryFileWriter(folder(), null, null, null);
     const values = tf.tensor1d([1, 2]);
     writer.histogram('x', values, 1, 1, null as never);
     values.dispose();
@@ -154,7 +154,7 @@ describe('tf.node: summaries', () => {
       node.summaryFileWriter(''),
     );
     await invalid('Invalid logdir: undefined.', () => node.summaryFileWriter(undefined as never));
-    await invalid('for maxQueue, got NaN', () => node.summaryFileWriter(`${folder()}/x`, Number.NaN));
+    await invalid('for maxQueue, got 1.5', () => node.summaryFileWriter(`${folder()}/x`, 1.5));
     await invalid('for flushMillis, got -1', () => node.summaryFileWriter(`${folder()}/x`, 1, -1));
     await invalid('step is expected to be an integer, but is instead 0.5', () => writer.scalar('x', 1, 0.5));
     await invalid('step is expected to be an integer, but is instead NaN', () =>
@@ -167,20 +167,65 @@ describe('tf.node: summaries', () => {
     await invalid('scalar() does not support description yet', () => writer.scalar('x', 1, 1, 'a number'));
     await invalid('got undefined', () => writer.scalar('x', undefined as never, 1));
     await invalid('strictly positive integer, but it was 0', () => writer.histogram('x', vector, 1, 0));
-    await invalid('got string', () => writer.histogram('x', tf.tensor1d(['a']), 1));
-    await invalid('a string for name, got undefined', () => writer.scalar(undefined as never, 1, 1));
-    await invalid('a string for name, got number', () => writer.histogram(7 as never, vector, 1));
-    await invalid('a string for description, got number', () =>
-      writer.histogram('x', vector, 1, 2, 7 as never),
-    );
-    await invalid('a string for filenameSuffix, got number', () =>
-      node.summaryFileWriter(`${folder()}/x`, 1, 1, 7 as never),
-    );
+    await invalid('got a tensor of string', () => writer.histogram('x', tf.tensor1d(['a']), 1));
     vector.dispose();
     const file = path.join(folder(), 'a file');
     fs.writeFileSync(file, '');
     const error = await errorOf(() => node.summaryFileWriter(path.join(file, 'below')));
     expect(error.message).to.include(file);
+    fs.rmSync(file);
+    node.summaryFileWriter(path.join(file, 'below')).scalar('x', 1, 1);
+  });
+
+  // Each: which arguments of which method, and what the message must name.
+  const wrongArguments: Array<['scalar' | 'histogram' | 'writer', () => unknown[], string]> = [
+    ['writer', () => [10, 1e12], 'from 0 to 2147483647 for flushMillis, got 1000000000000.'],
+    ['writer', () => [10, 2 ** 31], 'for flushMillis, got 2147483648.'],
+    ['writer', () => [2 ** 31], 'for maxQueue, got 2147483648.'],
+    ['writer', () => ['5'], 'for maxQueue, got "5".'],
+    ['writer', () => [5n], 'for maxQueue, got 5n.'],
+    ['writer', () => [1, 1, 7], 'for filenameSuffix, got 7.'],
+    ['writer', () => [1, 1, 'a/b'], 'for filenameSuffix, got "a/b".'],
+    ['scalar', () => [undefined, 1, 1], 'scalar() takes a non-empty string for name, got undefined.'],
+    ['scalar', () => ['', 1, 1], 'for name, got "".'],
+    ['scalar', () => [{}, 1, 1], 'for name, got object.'],
+    ['scalar', () => ['x', '1', 1], 'for value, got "1".'],
+    ['scalar', () => ['x', [1], 1], 'for value, got an array.'],
+    ['scalar', () => ['x', { rank: 0 }, 1], 'for value, got object.'],
+    ['scalar', () => ['x', tf.scalar(true), 1], 'for value, got a tensor of bool with the shape [].'],
+    ['scalar', () => ['x', tf.scalar('a'), 1], 'for value, got a tensor of string with the shape [].'],
+    ['scalar', () => ['x', tf.ones([1, 1]), 1], '(rank 2) is passed to writeScalarSummary() as value'],
+    ['scalar', () => ['x', 1, '1'], 'step is expected to be an integer, but is instead "1"'],
+    ['scalar', () => ['x', 1], 'step is expected to be an integer, but is instead undefined'],
+    ['histogram', () => [null, tf.ones([1]), 1], 'histogram() takes a non-empty string for name, got null.'],
+    ['histogram', () => ['x', [1, 2], 1], 'for data, got an array.'],
+    ['histogram', () => ['x', { dtype: 'float32' }, 1], 'for data, got object.'],
+    [
+      'histogram',
+      () => ['x', tf.ones([1]), 1, '3'],
+      'bucket count to be a strictly positive integer, but it was "3"',
+    ],
+    [
+      'histogram',
+      () => ['x', tf.ones([1]), 1, 1e9],
+      'bucket count to be at most 1000000, but it was 1000000000',
+    ],
+    ['histogram', () => ['x', tf.ones([1]), 1, 3, 7], 'for description, got 7.'],
+  ];
+  it('names the argument that is wrong', async () => {
+    const writer = node.summaryFileWriter(folder());
+    const before_ = live();
+    for (const [method, makeArguments, text] of wrongArguments) {
+      const given = makeArguments();
+      await invalid(text, () =>
+        method === 'writer'
+          ? (node.summaryFileWriter as (...all: unknown[]) => unknown)(path.join(folder(), 'x'), ...given)
+          : (writer[method] as (...all: unknown[]) => unknown).call(writer, ...given),
+      );
+      tf.dispose(given as tf.Tensor[]);
+    }
+    expect(live()).to.deep.equal(before_);
+    expect(fs.readdirSync(folder())).to.have.length(1);
   });
 });
 
@@ -222,6 +267,7 @@ describe('tf.node.tensorBoard', () => {
   });
 
   it('has defaults, and refuses wrong frequencies', async () => {
+    expect((await errorOf(() => node.tensorBoard(7 as never))).message).to.include('for logdir, got 7.');
     expect(node.tensorBoard().logdir).to.equal('./logs');
     const frequencies: Array<[string, object]> = [
       ["Expected updateFreq to be 'batch' or 'epoch', but got step", { updateFreq: 'step' }],

@@ -30,3 +30,22 @@ export function runNode(
     );
   });
 }
+
+/**
+ * Two messages of TensorFlow's GPU code, and the heading of the first, come whatever the level of its log is: they go through a
+ * copy of Abseil in libtensorflow_cc that exports nothing by which to set its own.
+ */
+const LINES_OF_CUDA = [
+  /^WARNING: All log messages before absl::InitializeLog\(\) is called are written to STDERR$/,
+  /^I\d{4} .* cuda_executor\.cc:\d+\] successful NUMA node read from SysFS had negative value /,
+  /^[IWE]\d{4} .* gpu_timer\.cc:\d+\] Skipping the delay kernel, /,
+];
+
+/** What a process wrote, without these. */
+export function withoutLinesOfCuda(text: string): string {
+  const isOfCuda = (line: string) => LINES_OF_CUDA.some((pattern) => pattern.test(line));
+  return text
+    .split('\n')
+    .filter((line) => !isOfCuda(line))
+    .join('\n');
+}

@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { expect } from 'chai';
+import { packageRoot } from '#src/setup/paths';
 import { readFixture } from '../support/fixtures';
 import { runNode } from './child';
 import { otherNode } from './other_node';
@@ -19,6 +21,17 @@ const WORK = `
     return [sum, shapes, code].join(' ');
   }`;
 const RESULT = '4,5 1,10 1,10 TFTRT_ALREADY_CONFIGURED';
+
+/** What depends most on Node.js: its API for addons, modules, files and promises; and that set-up builds nothing anew for it. */
+const FILES = [
+  'backend/storage',
+  'io/file_router',
+  'models/graph_model',
+  'native/addon',
+  'node/replace',
+  'setup/bootstrap',
+  'setup/load_tensorflow',
+];
 
 /** The rest of the tests run with the Node.js that runs them. The addon is one for all versions: it uses Node-API only. */
 describe('Node.js', () => {
@@ -95,6 +108,23 @@ describe('Node.js', () => {
           });`,
           ['ends'],
         ));
+
+      it('passes tests of all kinds', async () => {
+        const inside = (...names: string[]) => path.join(packageRoot, ...names);
+        const files = FILES.map((name) => inside('dist-dev/test', `${name}.test.js`));
+        const options = ['--expose-gc', inside('node_modules/mocha/bin/mocha.js'), '--timeout', '60000'];
+        const { code, stdout } = await run(program, [...options, ...files]);
+        expect(code, stdout).to.equal(0);
+        expect(Number(/(\d+) passing/.exec(stdout)?.[1])).to.be.above(100);
+      });
     });
   }
 });
+
+function run(program: string, args: readonly string[]): Promise<{ code: number | null; stdout: string }> {
+  return new Promise((resolve) => {
+    const child = execFile(program, args, { cwd: packageRoot, maxBuffer: 2 ** 26 }, (_, stdout) =>
+      resolve({ code: child.exitCode, stdout }),
+    );
+  });
+}

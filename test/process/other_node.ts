@@ -4,9 +4,7 @@ import path from 'node:path';
 import { installFolder } from '#src/setup/install_folder';
 import { cacheDir } from '#src/setup/paths';
 import { runStep } from '#src/setup/run_step';
-
-/** What npm says where there is no network. */
-const UNREACHABLE = /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|EHOSTUNREACH|ETIMEDOUT|ENOTCACHED)\b/;
+import { isUnreachable } from '../support/npm';
 
 /**
  * The program of another major version of Node.js, from the cache or else from npm (50 MB). Undefined, with a message, where
@@ -33,9 +31,10 @@ export async function otherNode(major: number): Promise<string | undefined> {
   try {
     await installFolder({ folder, title, isWhole: () => fs.existsSync(program) }, fetch);
   } catch (error) {
-    const { message } = error as Error;
-    if (!UNREACHABLE.test(message)) throw error;
-    console.warn(`Not tested with Node.js ${major}: npm's registry cannot be reached.\n${message}`);
+    if (!isUnreachable(error as Error)) throw error;
+    console.warn(
+      `Not tested with Node.js ${major}: npm's registry cannot be reached.\n${(error as Error).message}`,
+    );
     return undefined;
   }
   const version = execFileSync(program, ['--version'], { encoding: 'utf8' });

@@ -1,7 +1,8 @@
 import path from 'node:path';
 import { expect } from 'chai';
+import { locateTensorFlow } from '#src/setup/paths';
 import { readFixture } from '../support/fixtures';
-import { type Ended, runNode } from './child';
+import { type Ended, runNode, withoutLinesOfCuda } from './child';
 
 const MODEL = JSON.stringify(
   `file://${path.join(readFixture('graph_models', 'small_cnn').folder, 'model.json')}`,
@@ -13,24 +14,6 @@ function expectSuccess({ code, signal, stdout, stderr }: Ended, output: string):
     signal: null,
     stdout: output,
   });
-}
-
-/**
- * Two messages of TensorFlow's GPU code, and the heading of the first, come whatever the level of its log is: they go through a
- * copy of Abseil in libtensorflow_cc that exports nothing by which to set its own.
- */
-const LINES_OF_CUDA = [
-  /^WARNING: All log messages before absl::InitializeLog\(\) is called are written to STDERR$/,
-  /^I\d{4} .* cuda_executor\.cc:\d+\] successful NUMA node read from SysFS had negative value /,
-  /^[IWE]\d{4} .* gpu_timer\.cc:\d+\] Skipping the delay kernel, /,
-];
-
-function withoutLinesOfCuda(text: string): string {
-  const isOfCuda = (line: string) => LINES_OF_CUDA.some((pattern) => pattern.test(line));
-  return text
-    .split('\n')
-    .filter((line) => !isOfCuda(line))
-    .join('\n');
 }
 
 /** What concerns a whole process: how it loads the package, its threads, and how it ends. */
@@ -75,7 +58,7 @@ describe('processes', function () {
     expect(onGpu ? withoutLinesOfCuda(stderr) : stderr).to.equal('');
   });
 
-  it('have one exception for a missing TensorFlow, at the first use, and no other backend', async () => {
+  it('have one exception for a missing TensorFlow, and no other backend', async () => {
     const { stdout } = await runNode(
       `const tf = require('@tensorflow/tfjs');
       require('tfjs-backend-tftrt');
@@ -94,6 +77,68 @@ describe('processes', function () {
     );
     const lines = stdout.split('\n').filter((line) => /TFTRT|computed/.test(line));
     expect(lines).to.deep.equal(['TFTRT_TENSORFLOW_MISSING true true', 'TFTRT_TENSORFLOW_MISSING true true']);
+  });
+
+  describe('without TensorFlow', () => {
+    /** Runs code that has `report(work)`, and returns what it reported: codes of exceptions, or results. */
+    async function reports(code: string, entry = 'tfjs-backend-tftrt'): Promise<string[]> {
+      const {
+        code: exit,
+        stdout,
+        stderr,
+      } = await runNode(
+        `const tf = require('@tensorflow/tfjs');
+        const entry = require('${entry}');
+        const report = async (work) => {
+          try {
+            console.log('got', await work());
+          } catch ({ code, message }) {
+            console.log('got', code ?? message);
+          }
+        };
+        (async () => { ${code} })();`,
+        { env: { TFTRT_TENSORFLOW: '', TFTRT_CACHE_DIR: '/nowhere' } },
+      );
+      expect(exit, stderr).to.equal(0);
+      return [...stdout.matchAll(/^got (.*)$/gm)].map(([, got]) => got!);
+    }
+    const MISSING = 'TFTRT_TENSORFLOW_MISSING';
+    const add = 'await report(() => tf.add(1, 2).dataSync()[0]);';
+
+    it('setBackend rejects, each time, and nothing else computes', async () => {
+      const set = "await report(() => tf.setBackend('tftrt'));";
+      expect(await reports(`${set} ${add} ${set} ${add}`)).to.deep.equal([
+        MISSING,
+        MISSING,
+        MISSING,
+        MISSING,
+      ]);
+    });
+
+    it('ready rejects', async () => {
+      expect(await reports(`await report(() => tf.ready()); ${add}`)).to.deep.equal([MISSING, MISSING]);
+    });
+
+    it('the first use throws, and the process goes on, also with another backend', async () => {
+      const other = "await report(() => tf.setBackend('cpu'));";
+      expect(await reports(`${add} await new Promise(setImmediate); ${other} ${add}`)).to.deep.equal([
+        MISSING,
+        'true',
+        '3',
+      ]);
+    });
+
+    it("tfjs-node's stand-in can be imported", async () => {
+      const set = "await report(() => tf.setBackend('tensorflow'));";
+      expect(await reports(`${add} ${set}`, 'tfjs-backend-tftrt/node')).to.deep.equal([MISSING, MISSING]);
+    });
+
+    it('a backend is made anew where TensorFlow is there by then', async () => {
+      const { home } = locateTensorFlow();
+      const set = "await report(() => tf.setBackend('tftrt'));";
+      const code = `${set} process.env.TFTRT_TENSORFLOW = ${JSON.stringify(home)}; tf.engine().reset(); ${set} ${add}`;
+      expect(await reports(code)).to.deep.equal([MISSING, 'true', '3']);
+    });
   });
 
   it('leave no tensors behind when tfjs resets its engine, and forget ops whose attributes vary', async () => {
@@ -137,6 +182,34 @@ describe('processes', function () {
     expectSuccess(ended, `${'TFTRT_INVALID_ARGUMENT '.repeat(4)}ok TFTRT_ALREADY_CONFIGURED`);
   });
 
+  it('name the option of configure that is of the wrong kind', async () => {
+    const wrong: Array<[given: string, text: string]> = [
+      ['undefined', 'configure takes its options as an object, got undefined; expected'],
+      ["'cpu'", "configure takes its options as an object, got 'cpu'; expected"],
+      ["['cpu']", 'configure takes its options as an object, got a list; expected'],
+      ['7', 'got 7; expected'],
+      ['{ toString: 1 }', "configure has no option 'toString'; expected one of device,"],
+      ["{ perProcessGpuMemoryFraction: '0.5' }", "perProcessGpuMemoryFraction is '0.5'; expected a number"],
+      ['{ memoryLimitBytes: 1n }', 'memoryLimitBytes is 1n; expected a whole number from 1 to'],
+      ["{ memoryLimitBytes: '1' }", "memoryLimitBytes is '1'; expected"],
+      ['{ maxWorkspaceSizeBytes: 2 ** 80 }', 'maxWorkspaceSizeBytes is 1.2'],
+      ['{ intraOpParallelismThreads: 2 ** 31 }', 'expected a whole number from 1 to 2147483647.'],
+    ];
+    const attempts = wrong.map(([given]) => `attempt(${given});`).join('');
+    const { stdout } = await runNode(`
+      const { configure } = require('tfjs-backend-tftrt');
+      const attempt = (options) => {
+        try { configure(options); console.log('taken'); } catch ({ code, message }) { console.log(code, message); }
+      };
+      ${attempts}`);
+    const lines = stdout.trim().split('\n');
+    wrong.forEach(([, text], i) => {
+      expect(lines[i])
+        .to.match(/^TFTRT_INVALID_ARGUMENT /)
+        .and.include(text);
+    });
+  });
+
   it('refuse a GPU that is asked for and not there', async () => {
     const { stdout } = await runNode(
       `const tf = require('@tensorflow/tfjs-core');
@@ -164,9 +237,12 @@ describe('processes', function () {
           y.dispose();
         }
         let code;
+        // On a GPU, what goes on in the background holds the program for a while.
+        const released = async () => { for (let i = 0; i < 1000 && tftrt.stats().programs > 0; i++) await new Promise((next) => setTimeout(next, 10)); };
         try { model.predict(tf.zeros([2])); } catch (error) { code = error.message.includes('image'); }
         model.dispose();
         x.dispose();
+        await released();
         const { programs, callables, tensors } = tftrt.stats();
         parentPort.postMessage([sum.toFixed(3), code, programs, callables, tensors].join());
       })();\`;

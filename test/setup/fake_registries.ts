@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { CUDA_LIBRARIES, TENSORRT_LIBRARIES } from '#src/setup/gpu_libraries';
-import { writeFile } from './helpers';
+import { writeFile, writeLibrary } from './helpers';
 
 /** The interpreter itself, not a version manager's script that looks for it on the PATH. */
 export const PYTHON = execFileSync('python3', ['-c', 'import sys; print(sys.executable)'], {
@@ -40,9 +40,9 @@ export function fakeRegistries(folder: string): void {
   writeFile(inside('bin/python3'), FAKE_PYTHON);
   writeFile(inside('bin/mvn'), FAKE_MAVEN);
   for (const program of fs.readdirSync(inside('bin'))) fs.chmodSync(inside('bin', program), 0o755);
-  for (const { folder: place, file } of CUDA_LIBRARIES) writeFile(inside('wheels', place, file), 'library');
+  for (const { folder: place, file } of CUDA_LIBRARIES) writeLibrary(inside('wheels', place, file));
   for (const { file } of TENSORRT_LIBRARIES) {
-    writeFile(inside('classes/org/bytedeco/tensorrt/linux-x86_64', file), 'library');
+    writeLibrary(inside('classes/org/bytedeco/tensorrt/linux-x86_64', file));
   }
   execFileSync('python3', ['-m', 'zipfile', '--create', inside('jar'), inside('classes/org')]);
 }

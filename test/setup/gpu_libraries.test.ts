@@ -6,9 +6,10 @@ import {
   findLibraries,
   type GpuLibrary,
   gpuLibrariesHome,
+  type MissingLibrary,
   searchPlaces,
 } from '#src/setup/gpu_libraries';
-import { useEnvironment, useTemporaryFolder, writeFile } from './helpers';
+import { useEnvironment, useTemporaryFolder, writeFile, writeLibrary } from './helpers';
 
 const ONE: GpuLibrary = { file: 'libone.so.12', folder: 'nvidia/one/lib' };
 const TWO: GpuLibrary = { file: 'libtwo.so.8', folder: 'nvidia/two/lib', version: '8.9' };
@@ -31,7 +32,7 @@ describe('findLibraries', () => {
       inside('usr/libone.so.12'),
       inside('linker/libone.so.12'),
     ];
-    for (const file of candidates) writeFile(file);
+    for (const file of candidates) writeLibrary(file);
     for (const file of candidates) {
       expect(find({ 'libone.so.12': [candidates.at(-1)!] }).found.get(ONE)).to.equal(file);
       fs.rmSync(file);
@@ -49,8 +50,8 @@ describe('findLibraries', () => {
   });
 
   it('names a file of another version instead of taking it', () => {
-    writeFile(inside('usr/libone.so.11'));
-    writeFile(inside('flat/libtwo.so.8.0.5'));
+    writeLibrary(inside('usr/libone.so.11'));
+    writeLibrary(inside('flat/libtwo.so.8.0.5'));
     fs.symlinkSync('libtwo.so.8.0.5', inside('flat/libtwo.so.8'));
     const { found, missing } = find();
     expect(found.size).to.equal(0);
@@ -62,11 +63,24 @@ describe('findLibraries', () => {
   });
 
   it('goes on to the right version behind a wrong one', () => {
-    writeFile(inside('flat/libtwo.so.8.0.5'));
+    writeLibrary(inside('flat/libtwo.so.8.0.5'));
     fs.symlinkSync('libtwo.so.8.0.5', inside('flat/libtwo.so.8'));
-    writeFile(inside('usr/libtwo.so.8.9.7'));
+    writeLibrary(inside('usr/libtwo.so.8.9.7'));
     fs.symlinkSync('libtwo.so.8.9.7', inside('usr/libtwo.so.8'));
     expect(find().found.get(TWO)).to.equal(inside('usr/libtwo.so.8'));
+  });
+
+  it('passes over a damaged file, and names it where there is no other', () => {
+    writeFile(inside('flat/libone.so.12'), 'not a library');
+    const [{ damaged }] = find().missing as [MissingLibrary];
+    expect(damaged).to.deep.equal([
+      { file: inside('flat/libone.so.12'), damage: 'it is no shared library for x86-64' },
+    ]);
+    expect(describeMissing(find().missing, places()).split('\n')[0]).to.equal(
+      `  damaged: ${inside('flat/libone.so.12')} (it is no shared library for x86-64)`,
+    );
+    writeLibrary(inside('usr/libone.so.12'));
+    expect(find().found.get(ONE)).to.equal(inside('usr/libone.so.12'));
   });
 
   it('takes a link that leads nowhere for missing', () => {

@@ -9,7 +9,7 @@ import { cudaRequirements, ensureGpuLibraries } from '#src/setup/install_gpu_lib
 import { downloadArtifact, mavenRepository } from '#src/setup/maven';
 import { locateTensorFlow } from '#src/setup/paths';
 import { fakeRegistries, METADATA, PYTHON } from './fake_registries';
-import { fakeTensorFlow, useEnvironment, useTemporaryFolder, writeFile } from './helpers';
+import { fakeTensorFlow, useEnvironment, useTemporaryFolder, writeFile, writeLibrary } from './helpers';
 
 describe('ensureGpuLibraries', () => {
   const folder = useTemporaryFolder();
@@ -66,7 +66,7 @@ describe('ensureGpuLibraries', () => {
   });
 
   it('installs nothing where the libraries are installed', async () => {
-    for (const { file } of [...CUDA_LIBRARIES, ...TENSORRT_LIBRARIES]) writeFile(inside('usr', file));
+    for (const { file } of [...CUDA_LIBRARIES, ...TENSORRT_LIBRARIES]) writeLibrary(inside('usr', file));
     process.env.LD_LIBRARY_PATH = inside('usr');
     await ensure();
     expect(fs.existsSync(inside('log'))).to.equal(false);

@@ -5,7 +5,14 @@ import { expect } from 'chai';
 import { CUDA_LIBRARIES, TENSORRT_LIBRARIES, TENSORRT_NAMES } from '#src/setup/gpu_libraries';
 import { layOut } from '#src/setup/lay_out';
 import { locateTensorFlow, packageRoot } from '#src/setup/paths';
-import { expectTftrtError, fakeTensorFlow, useEnvironment, useTemporaryFolder, writeFile } from './helpers';
+import {
+  expectTftrtError,
+  fakeTensorFlow,
+  useEnvironment,
+  useTemporaryFolder,
+  writeFile,
+  writeLibrary,
+} from './helpers';
 
 describe('layOut', () => {
   const folder = useTemporaryFolder();
@@ -15,7 +22,7 @@ describe('layOut', () => {
   useEnvironment(() => ({ TFTRT_CACHE_DIR: path.join(folder(), 'cache'), TFTRT_TENSORFLOW: undefined }));
 
   const write = (files: readonly { file: string }[]) => {
-    for (const { file } of files) writeFile(source(file), file);
+    for (const { file } of files) writeLibrary(source(file));
   };
 
   it('links a flat folder, TensorFlow with it', () => {
@@ -34,7 +41,7 @@ describe('layOut', () => {
   });
 
   it('links a site-packages folder, without TensorRT where it has none', () => {
-    for (const { file, folder: place } of CUDA_LIBRARIES) writeFile(source(place, file));
+    for (const { file, folder: place } of CUDA_LIBRARIES) writeLibrary(source(place, file));
     layOut(source());
     expect(link('nvidia/cudnn/lib/libcudnn.so.8')).to.equal(source('nvidia/cudnn/lib/libcudnn.so.8'));
     expect(fs.readdirSync(home())).to.deep.equal(['nvidia']);
@@ -55,6 +62,14 @@ describe('layOut', () => {
     write(CUDA_LIBRARIES);
     const { message } = expectTftrtError('TFTRT_TENSORFLOW_VERSION', () => layOut(source()));
     expect(message).to.contain('has TensorFlow 2.16.2, but 2.17.1 is needed');
+    expect(fs.existsSync(home())).to.equal(false);
+  });
+
+  it('refuses a damaged TensorFlow, and changes nothing then', () => {
+    fakeTensorFlow(source());
+    writeFile(source('tensorflow/libtensorflow_cc.so.2'));
+    const { message } = expectTftrtError('TFTRT_TENSORFLOW_DAMAGED', () => layOut(source()));
+    expect(message).to.contain(`damaged: ${source('tensorflow/libtensorflow_cc.so.2')} (it is empty)`);
     expect(fs.existsSync(home())).to.equal(false);
   });
 

@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { CUDA_LIBRARIES, TENSORRT_LIBRARIES, TENSORRT_NAMES } from '#src/setup/gpu_libraries';
 import { layOut } from '#src/setup/lay_out';
 import { makeCudnn, makeDriver, makeGpuLibraries, makeLibrary, makeTensorRt } from './fake_libraries';
-import { useEnvironment, useTemporaryFolder, writeFile } from './helpers';
+import { useEnvironment, useTemporaryFolder, writeFile, writeLibrary } from './helpers';
 
 /** Libraries stay loaded to the end of their process: each test has a process of its own. */
 describe('loading CUDA and TensorRT', () => {
@@ -110,8 +110,19 @@ describe('loading CUDA and TensorRT', () => {
     fs.rmSync(home('nvidia/cusparse/lib/libcusparse.so.12'));
     writeFile(home('nvidia/cusparse/lib/libcusparse.so.12'), 'x');
     const { code, message } = run('loadCuda(loader)');
+    expect(code).to.equal('TFTRT_CUDA_MISSING');
+    expect(message!.match(/(damaged|missing): .*/g)).to.deep.equal([
+      `damaged: ${home('nvidia/cusparse/lib/libcusparse.so.12')} (it is no shared library for x86-64)`,
+    ]);
+  });
+
+  it('says which library cannot be opened', () => {
+    layOut(inside('pack'));
+    fs.rmSync(home('nvidia/cusparse/lib/libcusparse.so.12'));
+    writeLibrary(home('nvidia/cusparse/lib/libcusparse.so.12'));
+    const { code, message } = run('loadCuda(loader)');
     expect(code).to.equal('TFTRT_CUDA_LOAD');
-    expect(message).to.contain(home('nvidia/cusparse/lib/libcusparse.so.12')).and.contain('too short');
+    expect(message).to.contain(`${home('nvidia/cusparse/lib/libcusparse.so.12')} cannot be loaded: `);
   });
 
   it('does without TensorRT until it is asked for, then lists all that is missing', () => {

@@ -84,8 +84,8 @@ describe('loadTensorFlow', () => {
     const { code, message } = load({ TFTRT_TENSORFLOW: folder() });
     expect(code).to.equal('TFTRT_TENSORFLOW_LOAD');
     expect(message)
-      .to.contain(path.join(folder(), 'tensorflow/libtensorflow_cc.so.2'))
-      .and.contain('too short');
+      .to.contain(`${path.join(folder(), 'tensorflow/libtensorflow_cc.so.2')} cannot be loaded: `)
+      .and.contain('The file is damaged or does not fit this system');
     expect(message).to.contain('unset it and run `npx tftrt install`');
   });
 

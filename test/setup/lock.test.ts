@@ -82,6 +82,7 @@ describe('withLock', () => {
       async () => 'done',
     ).catch((thrown) => thrown);
     expect(error).to.be.instanceOf(TftrtError).with.property('code', 'TFTRT_SETUP_LOCK');
-    expect(error.message).to.contain('Is a directory');
+    expect(error.message).to.contain('EISDIR');
+    expect(error.message).to.contain('that you may write to').and.not.contain('Traceback');
   });
 });

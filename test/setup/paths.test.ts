@@ -1,4 +1,5 @@
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { expect } from 'chai';
 import { cacheDir, locateTensorFlow } from '#src/setup/paths';
@@ -23,6 +24,28 @@ describe('cacheDir', () => {
     expect(cacheDir()).to.equal('/caches/tftrt');
     process.env.XDG_CACHE_HOME = 'caches';
     expect(cacheDir()).to.equal('/home/someone/.cache/tftrt');
+  });
+
+  for (const home of ['', 'relative']) {
+    it(`follows the system's list of users where HOME is '${home}'`, () => {
+      process.env.HOME = home;
+      expect(cacheDir()).to.equal(path.join(os.userInfo().homedir, '.cache/tftrt'));
+    });
+  }
+
+  it('asks for a folder where the user has no home', () => {
+    const { homedir } = os;
+    os.homedir = () => {
+      throw new Error('no entry');
+    };
+    try {
+      const { message } = expectTftrtError('TFTRT_NO_HOME', () => cacheDir());
+      expect(message).to.contain('Set HOME, or TFTRT_CACHE_DIR');
+      process.env.TFTRT_CACHE_DIR = '/mine';
+      expect(cacheDir()).to.equal('/mine');
+    } finally {
+      os.homedir = homedir;
+    }
   });
 
   it('is TFTRT_CACHE_DIR above all', () => {
@@ -89,6 +112,17 @@ describe('locateTensorFlow', () => {
       `missing: ${folder()}/tensorflow/libtensorflow_cc.so.2`,
     ]);
     expect(message).to.contain('named by TFTRT_TENSORFLOW');
+  });
+
+  it('says what TFTRT_TENSORFLOW names instead of a folder', () => {
+    const problem = (named: string) => {
+      process.env.TFTRT_TENSORFLOW = path.join(folder(), named);
+      return expectTftrtError('TFTRT_TENSORFLOW_MISSING', () => locateTensorFlow()).message;
+    };
+    writeFile(path.join(folder(), 'file'));
+    expect(problem('file')).to.contain('(named by TFTRT_TENSORFLOW; that is a file, not a folder)');
+    expect(problem('file/below')).to.contain('there is no such folder');
+    expect(problem('absent')).to.contain('(named by TFTRT_TENSORFLOW; there is no such folder)');
   });
 
   it('needs the headers to build only', () => {

@@ -34,6 +34,23 @@ export function live(): Live {
   };
 }
 
+/** Predicts until what serves stays: on a GPU, a graph becomes a CUDA graph in the background, or does not. */
+export async function settle(predict: () => Promise<unknown>): Promise<void> {
+  await predict();
+  if (!tftrt.stats().device.includes('GPU')) return;
+  const { capturedGraphs, notCaptured } = tftrt.stats();
+  const refused = JSON.stringify(notCaptured);
+  const end = performance.now() + 60_000;
+  while (
+    tftrt.stats().capturedGraphs === capturedGraphs &&
+    JSON.stringify(tftrt.stats().notCaptured) === refused &&
+    performance.now() < end
+  ) {
+    await predict();
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}
+
 /** Runs `work` and returns the error that it throws or rejects with. */
 export async function errorOf(work: () => unknown): Promise<Error & { code?: string }> {
   try {

@@ -23,6 +23,8 @@ export class GraphModelPlan {
   private program: Program | undefined;
   private pending: Promise<Program> | undefined;
   private disposed = false;
+  /** Asynchronous calls that have not settled. They go on after `dispose`, which leaves the program to the last of them. */
+  private calls = 0;
   /** Sets of feeds and fetches that are known to be complete. */
   private readonly checked = new Set<string>();
 
@@ -46,12 +48,15 @@ export class GraphModelPlan {
     const { request, inputs: tensors } = this.prepare(inputs, outputs);
     // The caller may dispose of the inputs as soon as this function first waits.
     const held = tensors.map((input) => engine().keep(input.clone()));
+    this.calls++;
     try {
       const program = this.program ?? (await this.programAsync());
       const results = await program.runAsync(this.backend, request, held);
       return single(toTensors(this.backend, request, held, results));
     } finally {
       for (const input of held) input.dispose();
+      this.calls--;
+      this.releaseUnused();
     }
   }
 
@@ -61,17 +66,35 @@ export class GraphModelPlan {
     return {
       label: this.label(),
       backend: this.backend,
-      program: this.program ?? (await this.programAsync()),
+      program: await this.programToBuild(),
       bind: (inputs, outputs) => this.prepare(inputs, outputs),
       declaredInputs: () =>
         this.model.inputs.map(({ name, shape, dtype }) => ({ name, shape: shape ?? [], dtype })),
     };
   }
 
+  /** Takes no more calls; those in flight still finish. */
   dispose(): void {
     this.disposed = true;
+    this.releaseUnused();
+  }
+
+  private releaseUnused(): void {
+    if (!this.disposed || this.calls > 0) return;
     this.program?.dispose();
     this.program = undefined;
+  }
+
+  private async programToBuild(): Promise<Program> {
+    this.calls++;
+    try {
+      const program = this.program ?? (await this.programAsync());
+      this.requireLive();
+      return program;
+    } finally {
+      this.calls--;
+      this.releaseUnused();
+    }
   }
 
   private async programAsync(): Promise<Program> {
@@ -80,8 +103,6 @@ export class GraphModelPlan {
       this.pending = undefined;
     });
     const made = await this.pending;
-    if (this.disposed) made.dispose();
-    this.requireLive();
     // A synchronous call may have made one meanwhile.
     if (this.program !== undefined && this.program !== made) made.dispose();
     else this.program = made;

@@ -1,4 +1,4 @@
-import * as tf from '@tensorflow/tfjs-core';
+import * as tf from '@tensorflow/tfjs';
 import { expect } from 'chai';
 import { onTftrt } from '../../support/tftrt';
 
