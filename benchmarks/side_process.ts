@@ -12,6 +12,8 @@ export interface SideOptions {
   /** What it is called in errors. */
   readonly name: string;
   readonly script: string;
+  /** Options for Node itself. */
+  readonly nodeArgs?: readonly string[];
   readonly args: readonly string[];
   readonly env?: NodeJS.ProcessEnv;
 }
@@ -26,9 +28,9 @@ export class SideProcess<R, T> {
   readonly #lines: AsyncIterator<string>;
   #errors = '';
 
-  constructor({ name, script, args, env }: SideOptions) {
+  constructor({ name, nodeArgs = [], script, args, env }: SideOptions) {
     this.#name = name;
-    this.#process = spawn(process.execPath, [script, ...args], {
+    this.#process = spawn(process.execPath, [...nodeArgs, script, ...args], {
       stdio: ['pipe', 'pipe', 'pipe'],
       // TensorFlow's start-up messages; its errors still show.
       env: { TF_CPP_MIN_LOG_LEVEL: '2', ...process.env, ...env },

@@ -18,15 +18,21 @@ export async function ensureHumanModels(): Promise<string> {
   return path.join(folder, 'models');
 }
 
-/** The demo of @vladmandic/face-api: the folder that holds the photos `sample1.jpg` to `sample6.jpg`. */
-export async function ensureFaceApiDemo(): Promise<string> {
-  const folder = await ensurePackage({
+/**
+ * @vladmandic/face-api as it is installed, as far as its Node build needs it, with the photos `demo/sample1.jpg` to
+ * `demo/sample6.jpg`: the folder of the package.
+ */
+export async function ensureFaceApi(): Promise<string> {
+  return ensurePackage({
     name: '@vladmandic/face-api',
     version: '1.7.15',
+    suffix: '-package',
     size: '13 MB',
-    members: ['package/demo', 'package/LICENSE'],
+    members: [
+      ...['package/package.json', 'package/LICENSE', 'package/dist/face-api.node.js'],
+      ...['package/model', 'package/demo'],
+    ],
   });
-  return path.join(folder, 'demo');
 }
 
 export interface DataPackage {

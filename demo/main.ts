@@ -5,7 +5,7 @@ import * as tf from '@tensorflow/tfjs';
 import * as tftrt from 'tfjs-backend-tftrt';
 import { decodeImage, encodeJpeg } from '#src/node/image';
 import { type Detection, Detector } from './detector';
-import { ensureFaceApiDemo, ensureHumanModels } from './fetch_models';
+import { ensureFaceApi, ensureHumanModels } from './fetch_models';
 import { annotate, COLOURS } from './picture';
 
 const LATER_RUNS = 9;
@@ -14,7 +14,7 @@ async function main(): Promise<void> {
   const chosen = process.argv[2];
   const photoFile =
     chosen === undefined
-      ? path.join(await ensureFaceApiDemo(), 'sample2.jpg')
+      ? path.join(await ensureFaceApi(), 'demo', 'sample2.jpg')
       : path.resolve(process.env.INIT_CWD ?? '.', chosen);
   const models = await ensureHumanModels();
   await tf.setBackend('tftrt');

@@ -9,7 +9,8 @@ const PART_BYTES = 48 * 2 ** 20;
 /** What the archive calls the cache: TFTRT_CACHE_DIR there. */
 const CACHE = 'cache';
 const PARTS = ['code', 'models'];
-const FOLDERS = ['dist', 'dist-dev/benchmarks'];
+/** Compiled: the last two are what benchmarks share with the demo and the tests. */
+const FOLDERS = ['dist', 'dist-dev/benchmarks', 'dist-dev/demo', 'dist-dev/test/support'];
 
 /**
  * Packs what the benchmark needs on a machine that has only Node and TensorFlow's libraries: `resnet-code.tar.xz` with the

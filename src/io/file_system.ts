@@ -37,7 +37,7 @@ export class FileSystemHandler implements io.IOHandler {
     }
     const weightData = io.CompositeArrayBuffer.join(artifacts.weightData ?? new ArrayBuffer(0));
     const { weightData: _, weightSpecs, getWeightStream: __, ...rest } = artifacts;
-    const manifest = [{ paths: [`./${WEIGHTS_FILE}`], weights: weightSpecs ?? [] }];
+    const manifest = [{ paths: [WEIGHTS_FILE], weights: weightSpecs ?? [] }];
     const json = JSON.stringify({ ...rest, weightsManifest: manifest });
     try {
       makeFolder(this.target);

@@ -4,6 +4,7 @@ import { tftrtBackend } from '../backend/active';
 import { type CallOperand, KernelCall } from '../backend/kernels/call';
 import type { Attributes } from '../backend/op_attributes';
 import { TftrtError } from '../errors';
+import { imageAttributes } from './image_attributes';
 import { imageType } from './image_type';
 
 /**
@@ -87,11 +88,12 @@ function decode<T extends Tensor>(content: Uint8Array, op: string, attributes: A
       `${op} takes the bytes of an image as a Uint8Array, got ${content === null ? 'null' : typeof content}.`,
     );
   }
+  const checked = imageAttributes(op, attributes);
   const backend = tftrtBackend();
   const bytes = backend.write([content] as unknown as BackendValues, [], 'string');
   const call = new KernelCall({}, {}, backend);
   try {
-    const image = call.run(op, [{ dataId: bytes, shape: [], dtype: 'string' }], attributes);
+    const image = call.run(op, [{ dataId: bytes, shape: [], dtype: 'string' }], checked);
     return engine().makeTensorFromTensorInfo(call.result(call.cast(image, 'int32')), backend) as T;
   } finally {
     call.end();
@@ -133,15 +135,8 @@ export function encodePng(image: Tensor3D, compression = 1): Promise<Uint8Array>
   return encode(image, 'EncodePng', { compression });
 }
 
-/** Without fractions: programs compute a quality. */
-function whole(attributes: Attributes): Attributes {
-  return Object.fromEntries(
-    Object.entries(attributes).map(([name, value]) => [
-      name,
-      typeof value === 'number' && Number.isFinite(value) ? Math.trunc(value) : value,
-    ]),
-  ) as Attributes;
-}
+/** What bytes are made of. */
+const DTYPES: ReadonlySet<string> = new Set(['int32', 'float32', 'bool']);
 
 async function encode(image: Tensor3D, op: string, attributes: Attributes): Promise<Uint8Array> {
   // TensorFlow's EncodePng takes batches of images too, of which only the first would be returned.
@@ -158,11 +153,18 @@ async function encode(image: Tensor3D, op: string, attributes: Attributes): Prom
       `${op} takes an image with at least one pixel, got a tensor of shape [${image.shape}].`,
     );
   }
+  if (!DTYPES.has(image.dtype)) {
+    throw new TftrtError(
+      'TFTRT_INVALID_ARGUMENT',
+      `${op} takes an image of int32, float32 or bool, got ${image.dtype ?? 'no tensor'}.`,
+    );
+  }
+  const checked = imageAttributes(op, attributes);
   const backend = tftrtBackend();
   const call = new KernelCall({}, {}, backend);
   let encoded: ReturnType<KernelCall['result']>;
   try {
-    encoded = call.result(call.run(op, [toBytes(call, image)], whole(attributes)));
+    encoded = call.result(call.run(op, [toBytes(call, image)], checked));
   } finally {
     call.end();
   }

@@ -89,35 +89,36 @@ const writers = new Map<string, SummaryFileWriter>();
 
 /**
  * The writer of event files in a folder, always the same one of a folder. It writes to the file when more than `maxQueue` values
- * wait, with a value that comes `flushMillis` after the last time, and when the process ends.
+ * (by default 10) wait, with a value that comes `flushMillis` (two minutes) after the last time, and when the process ends.
+ * `filenameSuffix`: what the file's name ends with ('.v2'). Null, too, is none given.
  */
 export function summaryFileWriter(
   logdir: string,
-  maxQueue = 10,
-  flushMillis = 120_000,
-  filenameSuffix = '.v2',
+  maxQueue?: number | null,
+  flushMillis?: number | null,
+  filenameSuffix?: string | null,
 ): SummaryFileWriter {
   if (typeof logdir !== 'string' || logdir.length === 0) {
     throw invalid(`Invalid logdir: ${logdir}. Expected a non-empty string for logdir.`);
   }
-  for (const [name, value] of Object.entries({ maxQueue, flushMillis })) {
+  const limits = { maxQueue: maxQueue ?? 10, flushMillis: flushMillis ?? 120_000 };
+  const suffix = filenameSuffix ?? '.v2';
+  for (const [name, value] of Object.entries(limits)) {
     if (!Number.isInteger(value) || value < 0 || value > LARGEST_INT32) {
       throw invalid(
         `summaryFileWriter takes an integer from 0 to ${LARGEST_INT32} for ${name}, got ${shown(value)}.`,
       );
     }
   }
-  if (typeof filenameSuffix !== 'string' || filenameSuffix.includes('/')) {
-    throw invalid(
-      `summaryFileWriter takes a string without '/' for filenameSuffix, got ${shown(filenameSuffix)}.`,
-    );
+  if (typeof suffix !== 'string' || suffix.includes('/')) {
+    throw invalid(`summaryFileWriter takes a string without '/' for filenameSuffix, got ${shown(suffix)}.`);
   }
   let writer = writers.get(logdir);
   if (writer === undefined) {
     // TensorFlow, which would make it too, does not say what is in the way. It has other file systems, by their URLs.
     if (!/^\w+:\/\//.test(logdir)) makeFolder(logdir);
     writer = new SummaryFileWriter(logdir);
-    writer.create(maxQueue, flushMillis, filenameSuffix);
+    writer.create(limits.maxQueue, limits.flushMillis, suffix);
     if (writers.size === 0) process.once('exit', flushAll);
     writers.set(logdir, writer);
   }

@@ -56,17 +56,6 @@ describe('kernels that TensorFlow cannot compute', () => {
     tf.dispose([a, b]);
   });
 
-  it('without an op of TensorFlow are counted as well', () => {
-    const before = count('RotateWithOffset');
-    tf.tidy(() => {
-      const image = tf.tensor4d([1, 2, 3, 4], [1, 2, 2, 1]);
-      const rotated = tf.image.rotateWithOffset(image, Math.PI, 0, 0.5);
-      assert.deepEqual(Array.from(rotated.dataSync()), [0, 0, 0, 4]);
-    });
-    assert.equal(count('RotateWithOffset'), before + 1);
-    assert.deepEqual(warnings, []);
-  });
-
   it('of which this backend knows nothing are computed by tfjs-backend-cpu as well', async () => {
     const kernelName = 'TestOnlyPlusOne';
     tf.registerKernel({

@@ -51,6 +51,7 @@ describe('tf.node: images', () => {
       () => node.decodeImage(png(1, 1, 1, 8, [7]), 3),
       int32([1, 1, 3], [7, 7, 7]),
     ],
+    ['a PNG with a fraction for the channels', () => node.decodePng(rgb, 3.9), int32([1, 2, 3], RED_BLUE)],
     ['a PNG of 16 bits to its high bytes', () => node.decodeImage(gray16), int32([1, 2, 1], [0x12, 0xff])],
     ['a BMP', () => node.decodeBmp(bmp(2, 1, RED_BLUE)), int32([1, 2, 3], RED_BLUE)],
     ['a BMP of two rows', () => node.decodeImage(bmp(1, 2, RED_BLUE)), int32([2, 1, 3], RED_BLUE)],
@@ -126,6 +127,7 @@ describe('tf.node: images', () => {
     image.dispose();
   });
 
+  const one = () => tf.tensor3d([[[1]]]);
   const notAnImage = 'Expected image (BMP, JPEG, PNG, or GIF), but got unsupported image type';
   const onlyInt32 = 'decodeImage could only return Tensor of type `int32` for now.';
   const failures: Array<[string, () => unknown, string]> = [
@@ -146,6 +148,33 @@ describe('tf.node: images', () => {
     ['a PNG without rows', () => node.encodePng(tf.zeros([0, 5, 3], 'int32')), 'at least one pixel'],
     ['a JPEG without columns', () => node.encodeJpeg(tf.zeros([5, 0, 3], 'int32')), 'at least one pixel'],
     ['a quality of 101', () => node.encodeJpeg(tf.tensor3d([[[1]]]), '', 101), 'quality'],
+    ['a quality that is no number', () => node.encodeJpeg(one(), '', '50' as never), "for quality, got '50'"],
+    ['a NaN for the quality', () => node.encodeJpeg(one(), '', Number.NaN), 'a whole number for quality'],
+    ['null for a boolean', () => node.encodeJpeg(one(), '', 95, null as never), 'a boolean for progressive'],
+    ['null for a string', () => node.encodeJpeg(one(), null as never), 'a string for format, got null'],
+    [
+      'null for the compression',
+      () => node.encodePng(one(), null as never),
+      'a whole number for compression',
+    ],
+    ['null for the channels', () => node.decodePng(rgb, null as never), 'a whole number for channels'],
+    ['1 for a boolean', () => node.decodeJpeg(rgb, 0, 1, 1 as never), 'a boolean for fancyUpscaling, got 1'],
+    [
+      'null for a fraction',
+      () => node.decodeJpeg(rgb, 0, 1, true, true, null as never),
+      'acceptableFraction',
+    ],
+    [
+      'a tensor of strings to encode',
+      () => node.encodePng(tf.tensor3d(['1'], [1, 1, 1]) as never),
+      'int32, float32 or bool, got string',
+    ],
+    [
+      'complex numbers to encode',
+      () => node.encodePng(tf.complex([[[1]]], [[[0]]]) as never),
+      'int32, float32 or bool, got complex64',
+    ],
+    ['no tensor to encode', () => node.encodePng({ shape: [1, 1, 1] } as never), 'got no tensor'],
     ['a wrong format', () => node.encodeJpeg(tf.tensor3d([[[1]]]), 'rgb'), 'channels'],
   ];
   for (const [name, fail, text] of failures) {

@@ -32,6 +32,10 @@ describe('tf.io.fileSystem', () => {
     const target = path.join(folder(), 'model');
     await save(tf.io.fileSystem(target));
     expect(fs.readdirSync(target).sort()).to.deep.equal(['model.json', 'weights.bin']);
+    const { weightsManifest } = JSON.parse(fs.readFileSync(path.join(target, 'model.json'), 'utf8'));
+    expect(weightsManifest[0].paths).to.deep.equal(['weights.bin']);
+    const error = await errorOf(() => save(tf.io.fileSystem(path.join(target, 'model.json'))));
+    expect(error.message).to.include('model.json is a file');
     await check(await tf.loadLayersModel(tf.io.fileSystem(path.join(target, 'model.json'))));
     await check(await tf.loadLayersModel(`file://${target}/model.json`));
   });

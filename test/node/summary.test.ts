@@ -135,6 +135,18 @@ describe('tf.node: summaries', () => {
     expect(readEvents(kept)).to.deep.equal([{ step: 1n, tag: 'x', value: 4 }]);
   }).timeout(120_000);
 
+  it('takes null for what is not given', () => {
+    const writer = node.summaryFileWriter(folder(), null, null, null);
+    const values = tf.tensor1d([1, 2]);
+    writer.histogram('x', values, 1, 1, null as never);
+    values.dispose();
+    writer.flush();
+    expect(readEvents(folder())).to.deep.equal([
+      { step: 1n, tag: 'x', plugin: 'histograms', description: '', buckets: [[1, 2, 2]] },
+    ]);
+    expect(fs.readdirSync(folder())[0]).to.match(/\.v2$/);
+  });
+
   it('refuses wrong arguments', async () => {
     const writer = node.summaryFileWriter(folder());
     const vector = tf.tensor1d([1]);
@@ -169,11 +181,10 @@ describe('tf.node: summaries', () => {
   const wrongArguments: Array<['scalar' | 'histogram' | 'writer', () => unknown[], string]> = [
     ['writer', () => [10, 1e12], 'from 0 to 2147483647 for flushMillis, got 1000000000000.'],
     ['writer', () => [10, 2 ** 31], 'for flushMillis, got 2147483648.'],
-    ['writer', () => [10, null], 'for flushMillis, got null.'],
     ['writer', () => [2 ** 31], 'for maxQueue, got 2147483648.'],
     ['writer', () => ['5'], 'for maxQueue, got "5".'],
     ['writer', () => [5n], 'for maxQueue, got 5n.'],
-    ['writer', () => [1, 1, null], 'for filenameSuffix, got null.'],
+    ['writer', () => [1, 1, 7], 'for filenameSuffix, got 7.'],
     ['writer', () => [1, 1, 'a/b'], 'for filenameSuffix, got "a/b".'],
     ['scalar', () => [undefined, 1, 1], 'scalar() takes a non-empty string for name, got undefined.'],
     ['scalar', () => ['', 1, 1], 'for name, got "".'],

@@ -1,1 +1,1 @@
-export { ensureFaceApiDemo, ensureHumanModels } from '../../demo/fetch_models';
+export { ensureHumanModels } from '../../demo/fetch_models';

@@ -9,19 +9,38 @@ export function png(
   bits: 8 | 16,
   samples: number[],
 ): Buffer {
-  const header = Buffer.alloc(13);
-  header.writeUInt32BE(width, 0);
-  header.writeUInt32BE(height, 4);
-  header.set([bits, [0, 0, 4, 2, 6][channels]!], 8);
   const perRow = width * channels;
   const rows = Array.from({ length: height }, (_, y) => {
     const row = samples.slice(y * perRow, (y + 1) * perRow);
-    return [0, ...(bits === 8 ? row : row.flatMap((sample) => [sample >> 8, sample & 255]))];
+    return bits === 8 ? row : row.flatMap((sample) => [sample >> 8, sample & 255]);
   });
+  return pngFile({ width, height, bits, colour: [0, 0, 4, 2, 6][channels]!, rows });
+}
+
+/** What a PNG says of itself. */
+export interface PngParts {
+  readonly width: number;
+  readonly height: number;
+  readonly bits: number;
+  /** 0 gray, 2 RGB, 3 palette, 4 gray with alpha, 6 RGBA. */
+  readonly colour: number;
+  /** The bytes of each row; of an interlaced one, those of each pass in turn. */
+  readonly rows: readonly (readonly number[])[];
+  readonly interlaced?: boolean;
+  /** What stands before the pixels, such as PLTE and tRNS. */
+  readonly chunks?: Readonly<Record<string, readonly number[]>>;
+}
+
+export function pngFile({ width, height, bits, colour, rows, interlaced, chunks = {} }: PngParts): Buffer {
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
+  header.set([bits, colour, 0, 0, interlaced ? 1 : 0], 8);
   return Buffer.concat([
     Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
     chunk('IHDR', header),
-    chunk('IDAT', zlib.deflateSync(Buffer.from(rows.flat()))),
+    ...Object.entries(chunks).map(([name, bytes]) => chunk(name, Buffer.from(bytes))),
+    chunk('IDAT', zlib.deflateSync(Buffer.from(rows.flatMap((row) => [0, ...row])))),
     chunk('IEND', Buffer.alloc(0)),
   ]);
 }
@@ -49,8 +68,15 @@ function uint32(value: number, bigEndian = false): Buffer {
 
 /** A BMP of 24 bits a pixel; `rgb` row by row from the top. */
 export function bmp(width: number, height: number, rgb: number[]): Buffer {
-  const stride = Math.ceil((width * 3) / 4) * 4;
-  const file = Buffer.alloc(54 + stride * height);
+  const pixels = Array.from({ length: width * height }, (_, i) => rgb.slice(3 * i, 3 * i + 3).reverse());
+  const rows = Array.from({ length: height }, (_, y) => pixels.slice(y * width, (y + 1) * width).flat());
+  return bmpFile(width, height, 24, rows.reverse());
+}
+
+/** A BMP with the bytes of each row as they stand in the file; a negative height says that the first row is the top. */
+export function bmpFile(width: number, height: number, bits: number, rows: readonly number[][]): Buffer {
+  const stride = Math.ceil((width * bits) / 32) * 4;
+  const file = Buffer.alloc(54 + stride * rows.length);
   file.write('BM');
   file.writeUInt32LE(file.length, 2);
   file.writeUInt32LE(54, 10);
@@ -58,13 +84,10 @@ export function bmp(width: number, height: number, rgb: number[]): Buffer {
   file.writeInt32LE(width, 18);
   file.writeInt32LE(height, 22);
   file.writeUInt16LE(1, 26);
-  file.writeUInt16LE(24, 28);
-  for (let y = 0; y < height; y++) {
-    for (let x = 0; x < width; x++) {
-      const [red, green, blue] = rgb.slice(3 * (y * width + x));
-      file.set([blue!, green!, red!], 54 + (height - 1 - y) * stride + 3 * x);
-    }
-  }
+  file.writeUInt16LE(bits, 28);
+  rows.forEach((row, i) => {
+    file.set(row, 54 + i * stride);
+  });
   return file;
 }
 

@@ -1,4 +1,5 @@
 import * as k from '@tensorflow/tfjs-core';
+import type { CallOperand, KernelCall } from './call';
 import { runOnCpuBackend } from './fallback';
 import { constant, custom, type KernelRow, op, scalar } from './table';
 
@@ -70,8 +71,44 @@ export const imageKernels: KernelRow[] = [
     return [call.result(indices!), call.result(selectedScores!)];
   }),
 
+  custom(k.RotateWithOffset, rotateWithOffset),
+
   /** No op of TensorFlow's. */
-  ...[k.Draw, k.RotateWithOffset].map((kernel) =>
-    custom(kernel, ({ inputs, attrs, backend }) => runOnCpuBackend(kernel, inputs, attrs, backend)),
-  ),
+  custom(k.Draw, ({ inputs, attrs, backend }) => runOnCpuBackend(k.Draw, inputs, attrs, backend)),
 ];
+
+/** What tfjs gives the fourth channel, alpha, where a rotated image leaves a corner empty and each channel has its own filling. */
+const OPAQUE = 255;
+
+function rotateWithOffset(call: KernelCall): k.TensorInfo {
+  const { image } = call.inputs;
+  const { radians, fillValue, center } = call.attrs;
+  const [, height, width, channels] = image.shape as [number, number, number, number];
+  const [centerX, centerY] = k.backend_util.getImageCenter(center, height, width);
+  const [sin, cos] = [Math.sin(radians), Math.cos(radians)];
+  const matrix = Float32Array.of(
+    ...[cos, -sin, centerX - cos * centerX + sin * centerY],
+    ...[sin, cos, centerY - sin * centerX - cos * centerY],
+    ...[0, 0],
+  );
+  const rotate = (operand: CallOperand, filling: number) =>
+    call.run(
+      'ImageProjectiveTransformV3',
+      [
+        operand,
+        call.tensor(matrix, [1, 8], 'float32'),
+        call.constant([height, width]),
+        call.scalar(filling, 'float32'),
+      ],
+      { interpolation: 'NEAREST', fill_mode: 'CONSTANT' },
+    );
+  if (typeof fillValue === 'number') return call.result(rotate(image, fillValue));
+  const ones = call.run('Fill', [call.constant([1, height, width, 1]), call.scalar(1, 'float32')]);
+  const inside = call.cast(rotate(ones, 0), 'bool');
+  const fillings = Array.from({ length: channels }, (_, channel) =>
+    channel === 3 ? OPAQUE : (fillValue[channel] ?? Number.NaN),
+  );
+  return call.result(
+    call.run('SelectV2', [inside, rotate(image, 0), call.constant(fillings, 'float32', [channels])]),
+  );
+}

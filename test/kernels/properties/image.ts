@@ -90,6 +90,30 @@ function suppression(
 }
 
 /** One image: tfjs-backend-cpu computes the first of a batch only. */
+/** Rotations that hit no boundary between two pixels, where rounding would decide. */
+const rotations = fc
+  .tuple(
+    fc.tuple(integer(1, 2), integer(1, 6), integer(1, 6), integer(1, 5)),
+    fc.double({ min: -4, max: 4, noNaN: true }),
+    oneOf<number | [number, number]>(0.5, 0, [0.2, 0.9]),
+    oneOf<number | [number, number, number]>(0, -7.5, [1, 2, 3]),
+  )
+  .filter(([[, height, width], radians, center]) => {
+    const [centerX, centerY] = k.backend_util.getImageCenter(center, height, width);
+    const [sin, cos] = [Math.sin(radians), Math.cos(radians)];
+    const clear = (value: number) => Math.abs(value - Math.floor(value) - 0.5) > 1e-4;
+    return Array.from({ length: height * width }, (_, i) => {
+      const [x, y] = [(i % width) - centerX, Math.floor(i / width) - centerY];
+      return clear(x * cos - y * sin + centerX) && clear(x * sin + y * cos + centerY);
+    }).every(Boolean);
+  })
+  .chain(([dimensions, radians, center, fillValue]) =>
+    tensorOf('float32', dimensions).map((image) => ({
+      inputs: { image },
+      attrs: { radians, fillValue, center },
+    })),
+  );
+
 const transforms = fc
   .tuple(
     imageShape.map(([, ...rest]) => [1, ...rest] as const),
@@ -147,6 +171,7 @@ export const imageProperties: Property[] = [
     imageShape.chain((dimensions) => tensorOf('float32', dimensions).map((image) => ({ inputs: { image } }))),
   ),
   property(k.Transform, transforms, 1e-4),
+  property(k.RotateWithOffset, rotations),
   suppression(k.NonMaxSuppressionV3, fc.constant({})),
   suppression(k.NonMaxSuppressionV4, fc.record({ padToMaxOutputSize: fc.boolean() })),
   suppression(k.NonMaxSuppressionV5, fc.constant({ softNmsSigma: 0 })),

@@ -31,5 +31,4 @@ export const properties: readonly Property[] = [
 export const withoutProperty: Readonly<Record<string, string>> = {
   Draw: 'it is computed by tfjs-backend-cpu',
   Multinomial: 'it is random: each backend has its own generator',
-  RotateWithOffset: 'it is computed by tfjs-backend-cpu',
 };

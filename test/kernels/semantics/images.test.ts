@@ -56,6 +56,21 @@ describe('meaning of kernels: images', () => {
     const two = tf.concat([one, tf.add(one, 10)]) as tf.Tensor4D;
     is(tf.image.transform(two, shift, 'nearest', 'constant', 7), [2, 2, 2, 1], [2, 7, 4, 7, 12, 7, 14, 7]);
   });
+  test('rotateWithOffset, with one filling or one for each channel', () => {
+    const angle = Math.PI / 2 - 1e-3; // anticlockwise, and off the boundaries between pixels
+    is(
+      tf.image.rotateWithOffset(grid(), angle, -1, [1 / 3, 1 / 3]),
+      [1, 3, 3, 1],
+      [3, 6, 9, 2, 5, 8, 1, 4, 7],
+    );
+    is(tf.image.rotateWithOffset(grid(), angle, -1, 0), [1, 3, 3, 1], [1, 4, 7, -1, -1, -1, -1, -1, -1]);
+    const pixel = tf.tensor4d([1, 2, 3, 4, 5, 6, 7, 8], [1, 1, 2, 4]);
+    is(
+      tf.image.rotateWithOffset(pixel, Math.PI, [20, 30, 40], 0),
+      [1, 1, 2, 4],
+      [1, 2, 3, 4, 20, 30, 40, 255],
+    );
+  });
   test('soft suppression lowers scores', () => {
     const boxes = tf.tensor2d([0, 0, 1, 1, 0.1, 0, 1.1, 1, 2, 0, 3, 1], [3, 4]);
     const scores = tf.tensor1d([0.6, 0.9, 0.5]);
