@@ -30,9 +30,29 @@ std::mutex& ArenaMutex() {
   return *mutex;
 }
 
+namespace {
+
+// Whoever comes after a recording that waits has to wait, too: a shared_mutex alone would let them all pass.
+std::mutex& RecordingQueue() {
+  static auto* mutex = new std::mutex();
+  return *mutex;
+}
+
 std::shared_mutex& RecordingMutex() {
   static auto* mutex = new std::shared_mutex();
   return *mutex;
+}
+
+}  // namespace
+
+std::unique_lock<std::shared_mutex> LockForRecording() {
+  const std::lock_guard<std::mutex> queue(RecordingQueue());
+  return std::unique_lock<std::shared_mutex>(RecordingMutex());
+}
+
+std::shared_lock<std::shared_mutex> HoldOffRecording() {
+  const std::lock_guard<std::mutex> queue(RecordingQueue());
+  return std::shared_lock<std::shared_mutex>(RecordingMutex());
 }
 
 // Blocks of the arena that are taken so that nobody else gets them.
@@ -93,8 +113,18 @@ CapturedGraph::CapturedGraph(Runtime& runtime, std::shared_ptr<Program> program,
   RequireCapturable(options);
   callable_ = std::make_unique<Callable>(program_, options);
   Measure();
-  Record();
-  Instantiate();
+  try {
+    Record();
+    Instantiate();
+  } catch (...) {
+    DestroyGraph();
+    throw;
+  }
+}
+
+void CapturedGraph::DestroyGraph() {
+  if (executable_ != nullptr) Cuda().GraphExecDestroy(executable_);
+  if (graph_ != nullptr) Cuda().GraphDestroy(graph_);
 }
 
 CapturedGraph::~CapturedGraph() {
@@ -109,8 +139,7 @@ CapturedGraph::~CapturedGraph() {
       if (ahead.free != nullptr) Cuda().EventDestroy(ahead.free);
       if (ahead.filled != nullptr) Cuda().EventDestroy(ahead.filled);
     }
-    if (executable_ != nullptr) Cuda().GraphExecDestroy(executable_);
-    if (graph_ != nullptr) Cuda().GraphDestroy(graph_);
+    DestroyGraph();
   } catch (const Error&) {
     // The driver is gone, and the memory with it.
   }
@@ -147,9 +176,12 @@ void CapturedGraph::Measure() {
     block.Release();
     try {
       // Without memory for its scratch, a convolution takes a slower algorithm and says nothing.
-      if (MeasureRun().allocations == needed.allocations) return;
-    } catch (const Error& error) {
-      if (error.code() != "TFTRT_RESOURCE_EXHAUSTED") throw;
+      if (MeasureRun().allocations == needed.allocations) {
+        allocations_ = needed.allocations;
+        return;
+      }
+    } catch (const Error&) {
+      // Each library has an error of its own for memory that is not there. With all of the arena it ran.
       ThrowIfError(runtime_.arena()->Sync(), "warming up");
     }
   }
@@ -163,7 +195,8 @@ CapturedGraph::RunMemory CapturedGraph::MeasureRun() {
   const tf::AllocatorStats stats = *allocator->GetStats();
   outputs_.clear();
   ThrowIfError(runtime_.arena()->Sync(), "warming up");
-  return {stats.peak_bytes_in_use - before, stats.num_allocs};
+  // Other graphs of the arena may have given memory back meanwhile.
+  return {std::max<int64_t>(0, stats.peak_bytes_in_use - before), stats.num_allocs};
 }
 
 // Takes a block of `room_` bytes, and all else that is free.
@@ -181,11 +214,12 @@ tf::Allocator* CapturedGraph::ArenaAllocator() const {
 }
 
 void CapturedGraph::Record() {
-  std::unique_lock<std::shared_mutex> recording(RecordingMutex());
+  const std::unique_lock<std::shared_mutex> recording = LockForRecording();
   Plugs block(ArenaAllocator()), others(ArenaAllocator());
   TakeAllButRoom(&block, &others);
   block.Release();
 
+  if (!ArenaAllocator()->ClearStats()) throw NotCaptured("the arena's allocator keeps no figures");
   const CUstream stream = runtime_.arena_stream();
   CheckCuda(Cuda().StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED), "beginning a CUDA graph");
   std::exception_ptr failure;
@@ -197,6 +231,8 @@ void CapturedGraph::Record() {
   const CUresult ended = Cuda().StreamEndCapture(stream, &graph_);
   if (failure) std::rethrow_exception(failure);
   CheckCuda(ended, "recording a CUDA graph");
+  if (ArenaAllocator()->GetStats()->num_allocs != allocations_)
+    throw NotCaptured("it took other memory than in the runs before");
   scratch_ = std::make_unique<Plugs>(ArenaAllocator());
   scratch_->TakeAll(room_);
 }
@@ -245,8 +281,10 @@ void CapturedGraph::UploadAhead(size_t input, const void* source) {
   const size_t bytes = inputs_[input].TotalBytes();
   Ahead& ahead = ahead_[input];
   if (ahead.filled == nullptr) {
+    tf::AllocationAttributes attributes;
+    attributes.retry_on_failure = false;
     tf::Tensor memory(runtime_.gpu()->GetAllocator(tf::AllocatorAttributes()), tf::DT_FLOAT,
-                      inputs_[input].shape());
+                      inputs_[input].shape(), attributes);
     if (!memory.IsInitialized()) {  // no memory to spare: the upload waits for the replay before
       gpu_stream.CopyFromHost(inputs_[input].data(), source, bytes, /*booleans=*/false);
       return;

@@ -24,9 +24,11 @@ namespace tftrt {
 // time: its memory is what it alone takes. TensorFlow does not survive an engine that finds none.
 std::mutex& ArenaMutex();
 
-// Taken after ArenaMutex. Held for a recording; held shared by work that may wait for the whole GPU, as
-// TensorRT does when it loads an engine: the driver refuses such a wait while a stream is recorded.
-std::shared_mutex& RecordingMutex();
+// For a recording; taken after ArenaMutex.
+std::unique_lock<std::shared_mutex> LockForRecording();
+// For work that may wait for the whole GPU, as TensorRT does when it loads an engine: the driver refuses such
+// a wait while a stream is recorded. Not to be taken twice by a thread.
+std::shared_lock<std::shared_mutex> HoldOffRecording();
 
 // An input of a replay: a tensor, or values on the host that are copied straight into the graph's own input.
 struct CapturedInput {
@@ -63,6 +65,7 @@ class CapturedGraph {
   tensorflow::Allocator* ArenaAllocator() const;
   void Record();
   void Instantiate();
+  void DestroyGraph();
   tensorflow::Tensor* StagingFor(size_t input);
   void UploadInPieces(size_t input, const void* source);
   void UploadAhead(size_t input, const void* source);
@@ -72,8 +75,9 @@ class CapturedGraph {
   std::unique_ptr<Callable> callable_;
   std::vector<tensorflow::Tensor> inputs_;
   std::vector<tensorflow::Tensor> outputs_;
-  // Of the arena, in one block, for a run.
+  // What a run takes of the arena: so much in one block, in so many pieces.
   size_t room_ = 0;
+  int64_t allocations_ = 0;
   std::unique_ptr<Plugs> scratch_;
   CUgraph graph_ = nullptr;
   CUgraphExec executable_ = nullptr;

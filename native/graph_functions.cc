@@ -172,7 +172,7 @@ Napi::Value LoadEngineProgram(EnvState& state, const Napi::CallbackInfo& info) {
         targets.insert(targets.end(), initializers.begin(), initializers.end());
         std::unique_lock<std::mutex> arena(ArenaMutex(), std::defer_lock);
         if (on_arena) arena.lock();
-        const std::shared_lock<std::shared_mutex> no_recording(RecordingMutex());
+        const std::shared_lock<std::shared_mutex> no_recording = HoldOffRecording();
         RequireRoom(allocator, directory, engines);
         return Program::FromPreparedGraph(std::move(graph), targets);
       });

@@ -47,16 +47,36 @@ void RequireVariables(const std::string& directory, const tf::GraphDef& graph) {
 // The op that makes running the node a matter of values: its own, or one in a function that is called.
 std::string ControlFlowOf(const tf::FunctionLibraryDefinition& functions, const tf::NodeDef& node,
                           std::unordered_set<std::string>* seen) {
-  static const auto* ops = new std::unordered_set<std::string>{
-      "Switch",   "RefSwitch",     "Merge", "RefMerge", "Enter",         "RefEnter",
-      "LoopCond", "NextIteration", "Exit",  "If",       "StatelessIf",   "Case",
-      "While",    "StatelessCase", "For",   "MapDefun", "StatelessWhile"};
+  static const auto* ops = new std::unordered_set<std::string>{"Switch",
+                                                               "RefSwitch",
+                                                               "Merge",
+                                                               "RefMerge",
+                                                               "Enter",
+                                                               "RefEnter",
+                                                               "LoopCond",
+                                                               "NextIteration",
+                                                               "Exit",
+                                                               "If",
+                                                               "_If",
+                                                               "StatelessIf",
+                                                               "Case",
+                                                               "StatelessCase",
+                                                               "While",
+                                                               "_While",
+                                                               "StatelessWhile",
+                                                               "For",
+                                                               "MapDefun",
+                                                               "RemoteCall",
+                                                               "SymbolicGradient"};
   if (ops->count(node.op()) > 0) return node.op();
-  // A call, which grappler replaces by what is called.
+  // A call, which grappler replaces by what is called unless that says otherwise.
   const auto attribute = node.attr().find("f");
   const std::string& name = attribute == node.attr().end() ? node.op() : attribute->second.func().name();
   const tf::FunctionDef* called = functions.Find(name);
   if (called == nullptr || !seen->insert(name).second) return "";
+  const auto keeps = called->attr().find("_noinline");
+  if ((keeps != called->attr().end() && keeps->second.b()) || called->attr().contains("api_implements"))
+    return node.op();
   for (const tf::NodeDef& inner : called->node_def()) {
     std::string found = ControlFlowOf(functions, inner, seen);
     if (!found.empty()) return found;
@@ -97,6 +117,8 @@ std::shared_ptr<Program> Program::FromSavedModel(Runtime& runtime, const std::st
   tf::SessionOptions options = MakeSessionOptions(config);
   options.config.mutable_experimental()->set_disable_optimize_for_static_graph(true);
   ThrowIfError(tf::LoadMetagraphIntoSession(options, meta_graph, &program->session_), context);
+  std::shared_lock<std::shared_mutex> no_recording;
+  if (program->has_engines_) no_recording = HoldOffRecording();
   ThrowIfError(tf::RestoreSession(tf::RunOptions(), meta_graph, directory, &program->session_), context);
   program->signatures_ = meta_graph.signature_def();
   program->directory_ = directory;
@@ -107,6 +129,7 @@ std::shared_ptr<Program> Program::FromSavedModel(Runtime& runtime, const std::st
 std::shared_ptr<Program> Program::FromPreparedGraph(tf::GraphDef graph,
                                                     const std::vector<std::string>& initializers) {
   std::shared_ptr<Program> program(new Program());
+  program->is_prepared_ = true;
   program->RememberNodes(graph);
   tf::ConfigProto config = Runtime::Get().config();
   config.mutable_graph_options()->mutable_rewrite_options()->set_disable_meta_optimizer(true);
@@ -119,6 +142,12 @@ std::shared_ptr<Program> Program::FromPreparedGraph(tf::GraphDef graph,
 }
 
 tf::GraphDef Program::Frozen(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches) {
+  if (has_engines_) {
+    throw Error("TFTRT_NOT_FREEZABLE",
+                absl::StrCat("the SavedModel ", directory_,
+                             " has TensorRT engines already: take the model that it was "
+                             "converted from"));
+  }
   tf::MetaGraphDef meta_graph;
   ThrowIfError(tf::ReadMetaGraphDefFromSavedModel(directory_, tags_, &meta_graph),
                absl::StrCat("reading the SavedModel ", directory_));
@@ -132,6 +161,9 @@ Program::~Program() {
 void Program::RememberNodes(const tf::GraphDef& graph) {
   if (!functions_) {
     functions_ = std::make_unique<tf::FunctionLibraryDefinition>(tf::OpRegistry::Global(), graph.library());
+    for (const tf::FunctionDef& function : graph.library().function()) {
+      for (const tf::NodeDef& node : function.node_def()) has_engines_ |= node.op() == "TRTEngineOp";
+    }
   }
   std::unordered_set<std::string> seen;
   for (const tf::NodeDef& node : graph.node()) {
@@ -222,9 +254,10 @@ std::string Program::SignaturesJson() const {
 Callable::Callable(std::shared_ptr<Program> program, tf::CallableOptions options)
     : program_(std::move(program)) {
   // A run stays on the thread that asks for it: handing it to another costs more than a small graph takes.
-  // But a run that waits for a value from the GPU then goes on in the thread that tells of finished copies. A
-  // function that is first met there makes its constants there, and waits for their copies for ever.
-  if (Runtime::Get().gpu() == nullptr || program_->control_flow().empty())
+  // But a run that waits for a value from the GPU then goes on in the one thread that tells of finished
+  // copies. A function that is first met there makes its constants there, and waits for their copies for
+  // ever.
+  if (Runtime::Get().gpu() == nullptr || !program_->calls_functions())
     options.mutable_run_options()->set_inter_op_thread_pool(-1);
   // The caller orders its reads on the stream; and DirectSession has no other way for outputs that stay on
   // the device.
@@ -257,8 +290,8 @@ std::vector<HandlePtr> Callable::Run(Runtime& runtime, const std::vector<tf::Ten
     feeds.push_back(runtime.TensorOn(cast ? cast.get() : inputs[i], feed.on_device));
   }
   // A first run may load engines.
-  std::shared_lock<std::shared_mutex> no_recording(RecordingMutex(), std::defer_lock);
-  if (program_->has_engines()) no_recording.lock();
+  std::shared_lock<std::shared_mutex> no_recording;
+  if (program_->has_engines()) no_recording = HoldOffRecording();
   std::vector<tf::Tensor> fetched;
   ThrowIfError(program_->session()->RunCallable(handle_, feeds, &fetched, nullptr), "running the graph");
   std::vector<HandlePtr> outputs;

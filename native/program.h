@@ -42,6 +42,9 @@ class Program {
   bool has_engines() const { return has_engines_; }
   // An op of the graph that decides what else runs, or that runs functions; empty where there is none.
   const std::string& control_flow() const { return control_flow_; }
+  // Whether a run may be the first to meet a function: also that of a segment whose engine does not serve,
+  // but in prepared graphs, whose segments cannot run.
+  bool calls_functions() const { return !control_flow_.empty() || (has_engines_ && !is_prepared_); }
   // Runs nodes for their effect (table initializers).
   void RunTargets(const std::vector<std::string>& targets);
   // The signatures of a SavedModel: {name: tensorflow.SignatureDef in JSON}.
@@ -54,6 +57,7 @@ class Program {
   std::unique_ptr<tensorflow::Session> session_;
   bool has_engines_ = false;
   std::string control_flow_;
+  bool is_prepared_ = false;
   google::protobuf::Map<std::string, tensorflow::SignatureDef> signatures_;
   // Where a SavedModel came from.
   std::string directory_;
