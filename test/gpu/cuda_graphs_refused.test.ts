@@ -24,8 +24,9 @@ interface Refused {
 const line = (...values: number[]) => ({ x: tf.tensor1d(values) });
 
 /** y = x + 1 in a function, for control flow. */
-function plusFunction(name: string, addend: string): unknown {
+function plusFunction(name: string, addend: string, attr: Record<string, AttrValue> = {}): unknown {
   return {
+    attr,
     signature: {
       name,
       inputArg: [{ name: 'x', type: 'DT_FLOAT' }],
@@ -86,6 +87,25 @@ const CASES: Refused[] = [
     library: { function: [plusFunction('plus_one', '1'), plusFunction('plus_ten', '10')] },
     inputs: () => line(-3, 1),
     expected: [[7, 11]],
+  },
+  {
+    why: 'a function that is not inlined, behind a value from the GPU',
+    reason: /PartitionedCall/,
+    nodes: [
+      placeholder('x', [-1]),
+      aboveZero(),
+      node('where', 'Where', ['above'], { T: BOOL }),
+      node('positive', 'GatherNd', ['x', 'where'], { Tparams: FLOAT, Tindices: { type: 'DT_INT64' } }),
+      node('y', 'PartitionedCall', ['positive'], {
+        Tin: { list: { type: ['DT_FLOAT'] } },
+        Tout: { list: { type: ['DT_FLOAT'] } },
+        f: { func: { name: 'plus_one' } },
+      }),
+    ],
+    constants: { zero: floats([], 0) },
+    library: { function: [plusFunction('plus_one', '1', { _noinline: { b: true } })] },
+    inputs: () => line(-3, 1, 2),
+    expected: [[2, 3]],
   },
   {
     why: 'an int32 input',
