@@ -11,6 +11,7 @@ import {
 import { fromTFDataType, toTFDataType } from '../dtypes';
 import { TftrtError } from '../errors';
 import type { Handle, NativeRuntime } from '../native';
+import { nextTurn } from '../turn';
 import { Constants } from './constants';
 import { type GpuTensorData, requireGpu } from './gpu_data';
 import { MAX_INT32, sizeError } from './limits';
@@ -106,7 +107,7 @@ export class TftrtBackend extends KernelBackend {
     if (destination.byteLength <= ASYNC_COPY_BYTES && !this.runtime.onGpu) {
       this.runtime.addon.readTensor(data.handle, destination);
       // Let timers and input through: a loop of reads would otherwise keep the event loop to itself.
-      await new Promise(setImmediate);
+      await nextTurn();
     } else {
       await this.runtime.addon.readTensorAsync(data.handle, destination);
     }

@@ -1,6 +1,7 @@
+import fs from 'node:fs';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { io } from '@tensorflow/tfjs-core';
-import { TftrtError } from '../errors';
 import { fileSystem } from './graph_def_files';
 
 const SCHEME = 'file://';
@@ -33,15 +34,25 @@ function route(url: string | string[], handlersOf: (url: string | string[]) => u
   return fileSystem(Array.isArray(url) ? url.map(pathOf) : pathOf(url));
 }
 
-/** `file:///absolute/path`, or `file://relative/path` as people write it for tfjs. */
+/**
+ * `file://` and a path, absolute or relative, which is taken as it is, as tfjs-node does: `file:///models/run#1`. It may also be
+ * a URL in which such characters are encoded, as `pathToFileURL` makes it, where only that is, or could be made.
+ */
 function pathOf(url: string): string {
+  const literal = url.slice(SCHEME.length);
+  const paths = [literal, ...decoded(url, literal)];
+  return (
+    paths.find((place) => fs.existsSync(place)) ??
+    paths.find((place) => fs.existsSync(path.dirname(place))) ??
+    literal
+  );
+}
+
+function decoded(url: string, literal: string): string[] {
+  if (!literal.includes('%') || /[#?]/.test(literal)) return [];
   try {
-    return url.startsWith('file:///') ? fileURLToPath(url) : decodeURIComponent(url.slice(SCHEME.length));
-  } catch (cause) {
-    throw new TftrtError(
-      'TFTRT_INVALID_ARGUMENT',
-      `${url} is not a valid file URL (${(cause as Error).message}): write a % in a path as %25, or use \`require('node:url').pathToFileURL(path).href\`.`,
-      { cause },
-    );
+    return [literal.startsWith('/') ? fileURLToPath(url) : decodeURIComponent(literal)];
+  } catch {
+    return []; // a % that encodes nothing
   }
 }

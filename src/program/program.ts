@@ -7,7 +7,7 @@ import { fullTensorName, type GraphDef } from './graph_def';
 import { tellOfRecurringCall } from './recurring';
 import type { Request } from './requests';
 import { CallableRunner, type Runner } from './runner';
-import { type TierSource, Tiers } from './tiers';
+import { type TierSource, Tiers, tierCounts } from './tiers';
 
 /** A constant's values, for a Const node of the graph with the same name that has none. */
 export interface Weight {
@@ -120,10 +120,7 @@ export class Program {
     this.requireLive();
     if (fetches.length === 0) return [];
     const key = callableKey(feeds, fetches);
-    const runner =
-      this.runtime.onGpu && !this.writes
-        ? this.tiers(backend).runnerFor(key, feeds, fetches, inputs)
-        : undefined;
+    const runner = this.runnerFor(backend, key, { feeds, fetches }, inputs);
     let failure: unknown;
     if (runner !== undefined) {
       try {
@@ -144,6 +141,18 @@ export class Program {
     // What TensorFlow refuses too is the inputs' fault.
     if (runner !== undefined) this.tiers(backend).retire(runner, failure);
     return outputs;
+  }
+
+  /** What runs these inputs instead of the program's own callable, if anything. Counts the run. */
+  private runnerFor(
+    backend: TftrtBackend,
+    key: string,
+    { feeds, fetches }: Pick<Request, 'feeds' | 'fetches'>,
+    inputs: readonly TensorInfo[],
+  ): Runner | undefined {
+    if (this.runtime.onGpu && !this.writes) return this.tiers(backend).runnerFor(key, feeds, fetches, inputs);
+    tierCounts.tensorflow++;
+    return undefined;
   }
 
   /** What serves above this program's own callables. */
@@ -207,10 +216,7 @@ export class Program {
     inputs: readonly TensorInfo[],
   ): Promise<TensorInfo[]> {
     const key = callableKey(feeds, fetches);
-    const runner =
-      this.runtime.onGpu && !this.writes
-        ? this.tiers(backend).runnerFor(key, feeds, fetches, inputs)
-        : undefined;
+    const runner = this.runnerFor(backend, key, { feeds, fetches }, inputs);
     // Take part in the ownership of the inputs until the native run holds them.
     for (const input of inputs) backend.incRef(input.dataId);
     let outputs: Promise<Int32Array>;

@@ -10,6 +10,7 @@ import { runnersDiffer } from '../program/compare';
 import { callableKey, type Program, placedOptions } from '../program/program';
 import type { Request } from '../program/requests';
 import { CallableRunner, type Runner } from '../program/runner';
+import { nextTurn } from '../turn';
 import { readNotConverted } from './build_log';
 import { runBuildProcess } from './build_process';
 import { type BuildRequest, type StoredTensor, storeTensor } from './build_request';
@@ -404,7 +405,7 @@ class Build {
     const times: number[] = [];
     for (const input of inputs) backend.handle(input);
     for (let i = 0; i < TIMED_RUNS; i++) {
-      await new Promise(setImmediate);
+      await nextTurn();
       backend.runtime.addon.synchronize();
       const begun = performance.now();
       const outputs = runner.run(backend, inputs);
@@ -480,7 +481,7 @@ function count(ops: readonly string[]): Record<string, number> {
 
 /** A copy of a tensor's values, made off the event loop: samples may be hundreds of megabytes. */
 async function hostTensor(backend: TftrtBackend, tensor: TensorInfo) {
-  await new Promise(setImmediate); // what is on the host is copied at once
+  await nextTurn(); // what is on the host is copied at once
   const values = (await backend.read(tensor.dataId)) as unknown;
   return {
     dtype: toTFDataType(tensor.dtype as DataType),

@@ -109,4 +109,15 @@ describe('the event loop', function () {
     expect(result.dataSync()[0]).to.equal(1);
     tf.dispose([result, x]);
   });
+
+  it('is not asked for by timers that tests have replaced', async () => {
+    const { setImmediate, setTimeout } = globalThis;
+    const still = (() => undefined) as never;
+    Object.assign(globalThis, { setImmediate: still, setTimeout: still });
+    try {
+      expect(Array.from(await tf.ones([2]).add(1).data())).to.deep.equal([2, 2]);
+    } finally {
+      Object.assign(globalThis, { setImmediate, setTimeout });
+    }
+  });
 });

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import * as tf from '@tensorflow/tfjs';
 import { expect } from 'chai';
 import { useTemporaryFolder } from '../setup/helpers';
@@ -47,6 +48,22 @@ describe('file:// models', () => {
     const relative = path.relative(process.cwd(), readFixture('graph_models', 'argmax').folder);
     const model = await tf.loadGraphModel(`file://${relative}/model.json`);
     model.dispose();
+  });
+
+  it('take paths as they are, and URLs that encode them', async () => {
+    const model = (units: number) => tf.sequential({ layers: [tf.layers.dense({ units, inputShape: [2] })] });
+    const unitsOf = async (url: string) => (await tf.loadLayersModel(url)).outputs[0]!.shape[1];
+    const folder = temporaryFolder();
+    const names = ['run#1', 'run#2', 'what?', 'a%20b', '100%', 'back\\slash', 'with space'];
+    for (const [i, name] of names.entries()) await model(i + 1).save(`file://${folder}/${name}`);
+    expect(fs.readdirSync(folder).sort()).to.deep.equal([...names].sort());
+    for (const [i, name] of names.entries()) {
+      expect(await unitsOf(`file://${folder}/${name}/model.json`), name).to.equal(i + 1);
+      const encoded = pathToFileURL(path.join(folder, name, 'model.json')).href;
+      expect(await unitsOf(encoded), encoded).to.equal(i + 1);
+    }
+    await model(9).save(pathToFileURL(path.join(folder, 'with space', 'below')).href);
+    expect(await unitsOf(`file://${folder}/with space/below/model.json`)).to.equal(9);
   });
 
   it('say where saving failed', async () => {

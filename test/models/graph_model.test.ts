@@ -1,6 +1,7 @@
 import path from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import { expect } from 'chai';
+import * as tftrt from 'tfjs-backend-tftrt';
 import {
   exceedsInt32,
   type Fixture,
@@ -45,6 +46,20 @@ describe('graph models as callables', () => {
     }
     expect(live().callables).to.equal(before_ + 1);
     tf.dispose([a, z]);
+    model.dispose();
+  });
+
+  it('are counted by what served', async () => {
+    const served = () => {
+      const { tensorflow, tensorrt, cudaGraphs } = tftrt.stats().tiers;
+      return tensorflow + tensorrt + cudaGraphs;
+    };
+    const model = await tf.loadGraphModel(`file://${readFixture('graph_models', 'small_cnn').folder}`);
+    const x = tf.zeros([1, 16, 16, 3]);
+    const before_ = served();
+    tf.dispose([model.predict(x), await model.predictAsync(x)]);
+    expect(served() - before_).to.equal(2);
+    tf.dispose(x);
     model.dispose();
   });
 });
