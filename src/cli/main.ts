@@ -4,6 +4,7 @@
 import fs from 'node:fs';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { TftrtError } from '../errors';
+import { parseInstallArguments } from '../setup/install_arguments';
 import { packageVersion } from '../setup/paths';
 import { diagnose } from './doctor';
 import { runInstall } from './install';
@@ -43,17 +44,31 @@ async function doctor(args: string[]): Promise<number> {
 }
 
 async function install(args: string[]): Promise<number> {
-  const { gpu, from } = parse(args, { gpu: { type: 'boolean' }, from: { type: 'string' } });
-  if (from !== undefined && !fs.statSync(from, { throwIfNoEntry: false })?.isDirectory()) {
+  const { gpu, from } = usable(() => parseInstallArguments(args));
+  if (from !== undefined && (from === '' || isNoFolder(from))) {
     throw new UsageError(`--from '${from}' is no folder`);
   }
   await runInstall({ gpu, from });
   return 0;
 }
 
-function parse<T extends NonNullable<ParseArgsConfig['options']>>(args: string[], options: T) {
+/** Set-up says why a folder cannot be looked at. */
+function isNoFolder(name: string): boolean {
   try {
-    return parseArgs({ args, options }).values;
+    return !fs.statSync(name, { throwIfNoEntry: false })?.isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+function parse<T extends NonNullable<ParseArgsConfig['options']>>(args: string[], options: T) {
+  return usable(() => parseArgs({ args, options }).values);
+}
+
+/** Where parsing fails, the command line is wrong. */
+function usable<T>(parse: () => T): T {
+  try {
+    return parse();
   } catch (error) {
     throw new UsageError((error as Error).message);
   }

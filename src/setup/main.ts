@@ -1,6 +1,6 @@
-import { parseArgs } from 'node:util';
 import { TftrtError } from '../errors';
 import { install } from './install';
+import { type InstallArguments, parseInstallArguments } from './install_arguments';
 
 /**
  * `npm run setup`: all that a checkout needs to run, see install.ts. Ends the process when it cannot.
@@ -16,12 +16,9 @@ export async function setUp(args: readonly string[] = []): Promise<void> {
   }
 }
 
-function parse(args: readonly string[]): { gpu?: boolean; from?: string } {
+function parse(args: readonly string[]): InstallArguments {
   try {
-    return parseArgs({
-      args: [...args],
-      options: { gpu: { type: 'boolean' }, from: { type: 'string' } },
-    }).values;
+    return parseInstallArguments(args);
   } catch (error) {
     throw new TftrtError(
       'TFTRT_INVALID_ARGUMENT',

@@ -103,13 +103,40 @@ describe('tftrt install', () => {
     expect((await tftrt(['doctor'], env())).code).to.equal(0);
   });
 
+  it('finds that installed already, also where pip brought it or several run at the same time', async () => {
+    fs.rmSync(inside('wheels/nvidia'), { recursive: true });
+    const from = () => install('--from', inside('wheels'));
+    for (const { code, stderr } of await Promise.all([from(), from(), from()])) {
+      expect(code, stderr).to.equal(0);
+    }
+    expect(log()).to.deep.equal([]);
+    const again = await from();
+    expect(again.code, again.stderr).to.equal(0);
+    expect(again.stderr).to.contain('is installed already');
+    fs.rmSync(inside('cache'), { recursive: true });
+    await install();
+    expect(await from()).to.include({ code: 0 });
+  });
+
+  it('keeps the libraries of a folder without TensorFlow, which is fetched', async () => {
+    fs.rmSync(home(), { recursive: true, force: true });
+    fs.renameSync(inside('wheels/nvidia'), inside('nvidia'));
+    fs.mkdirSync(inside('pack'));
+    fs.renameSync(inside('nvidia'), inside('pack/nvidia'));
+    const { code, stderr } = await install('--from', inside('pack'));
+    expect(code, stderr).to.equal(0);
+    expect(log()).to.have.length(1);
+    expect(fs.existsSync(home('nvidia/cudnn/lib/libcudnn.so.8'))).to.equal(true);
+  });
+
   it('refuses a folder without libraries, and a TensorFlow of another version', async () => {
     fs.mkdirSync(inside('empty'));
     const empty = await install('--from', inside('empty'));
     expect(empty.code).to.equal(1);
     expect(empty.stderr)
-      .to.contain('TFTRT_CUDA_MISSING')
-      .and.contain(`${inside('empty')} lacks`);
+      .to.contain('TFTRT_TENSORFLOW_MISSING')
+      .and.contain(`${inside('empty')} has no TensorFlow 2.17.1`)
+      .and.not.contain('CUDA');
     fakeTensorFlow(inside('old'), '2.9.1');
     const old = await install('--from', inside('old'));
     expect(old.code).to.equal(1);
