@@ -6,6 +6,7 @@ import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { TftrtError } from '../errors';
 import { parseInstallArguments } from '../setup/install_arguments';
 import { packageVersion } from '../setup/paths';
+import { asPermissionError } from '../setup/permission';
 import { diagnose } from './doctor';
 import { runInstall } from './install';
 import { renderDiagnosis } from './table';
@@ -90,7 +91,8 @@ async function main([name, ...args]: string[]): Promise<number> {
     const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
     if (command === undefined) throw new UsageError(`'${name}' is no command`);
     return await command(args);
-  } catch (error) {
+  } catch (thrown) {
+    const error = asPermissionError(thrown);
     if (error instanceof UsageError) {
       process.stderr.write(`tftrt: ${error.message}\n\n${USAGE}`);
       return 2;

@@ -38,6 +38,9 @@ export async function install({ gpu, from, build }: InstallOptions): Promise<voi
   addTensorRtNames();
 }
 
+/** The codes of what Node.js forbids this process, see permission.ts. */
+const FORBIDDEN: readonly string[] = ['TFTRT_ADDONS_DISABLED', 'TFTRT_PERMISSION'];
+
 /** Why the addon that the package came with cannot be used, or undefined. */
 function complaintAboutAddon(): string | undefined {
   const folder = path.dirname(addonFile('tftrt'));
@@ -53,6 +56,8 @@ function complaintAboutAddon(): string | undefined {
     loadLibraryLoader();
     return undefined;
   } catch (error) {
+    // A rebuilt one would not be loaded either.
+    if (error instanceof SetupError && FORBIDDEN.includes(error.code)) throw error;
     if (error instanceof SetupError) return error.problem;
     throw error;
   }

@@ -7,6 +7,7 @@ import {
   TENSORFLOW_VERSION,
   type TensorFlowInstallation,
 } from './paths';
+import { sayingPermission } from './permission';
 
 /** What the small addon `tftrt_loader` exports (native/loader.cc). */
 export interface LibraryLoader {
@@ -25,6 +26,10 @@ export interface LibraryLoader {
  * Costs little when they are loaded already (another thread did it).
  */
 export function loadTensorFlow(loader: LibraryLoader): TensorFlowInstallation {
+  return sayingPermission(() => load(loader));
+}
+
+function load(loader: LibraryLoader): TensorFlowInstallation {
   const tensorflow = locateTensorFlow();
   refuseOtherTensorFlow(tensorflow);
   // libtensorflow_cc brings libtensorflow_framework itself, from the folder it is in. The two define some thousand

@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { SetupError, TftrtError } from '../errors';
+import { sayingPermission } from './permission';
 import { damageOf } from './shared_library';
 
 /** The one version of TensorFlow that the addon is built and tested with: the last release with TF-TRT. */
@@ -90,6 +91,10 @@ export function tensorFlowPlace(): TensorFlowPlace {
  * library (`TFTRT_TENSORFLOW_DAMAGED`).
  */
 export function locateTensorFlow(need: 'run' | 'build' = 'run'): TensorFlowInstallation {
+  return sayingPermission(() => locate(need));
+}
+
+function locate(need: 'run' | 'build'): TensorFlowInstallation {
   const place = tensorFlowPlace();
   const inside = (...names: string[]) => path.join(place.directory, ...names);
   const libraries = {
