@@ -7,6 +7,7 @@ import { TftrtError } from '../errors';
 import { parseInstallArguments } from '../setup/install_arguments';
 import { packageVersion } from '../setup/paths';
 import { asPermissionError } from '../setup/permission';
+import { InterruptedError } from '../setup/run_step';
 import { diagnose } from './doctor';
 import { runInstall } from './install';
 import { renderDiagnosis } from './table';
@@ -96,6 +97,10 @@ async function main([name, ...args]: string[]): Promise<number> {
     if (error instanceof UsageError) {
       process.stderr.write(`tftrt: ${error.message}\n\n${USAGE}`);
       return 2;
+    }
+    if (error instanceof InterruptedError) {
+      process.stderr.write(`\ntftrt: ${error.message}\n`);
+      return error.exitCode;
     }
     const { code, message } = error as NodeJS.ErrnoException;
     // Of the file system's errors the message says which file it was; others are faults of ours.
