@@ -87,7 +87,7 @@ export function tensorFlowPlace(): TensorFlowPlace {
 
 /**
  * Finds TensorFlow's libraries, and for `build` its headers too. Throws one error that lists each missing file
- * (`TFTRT_TENSORFLOW_MISSING`), names the version found (`TFTRT_TENSORFLOW_VERSION`), or each file that is cut off or no
+ * (`TFTRT_TENSORFLOW_MISSING`) or each that this user may not read (`TFTRT_TENSORFLOW_UNREADABLE`), names the version found (`TFTRT_TENSORFLOW_VERSION`), or each file that is cut off or no
  * library (`TFTRT_TENSORFLOW_DAMAGED`).
  */
 export function locateTensorFlow(need: 'run' | 'build' = 'run'): TensorFlowInstallation {
@@ -107,10 +107,13 @@ function locate(need: 'run' | 'build'): TensorFlowInstallation {
     files.push(inside('include', 'tensorflow', 'core', 'public', 'version.h'));
     files.push(inside('include', 'third_party', 'gpus', 'cuda', 'include', 'cuda.h'));
   }
+  requireReadable(files, place.directory);
   const missing = files.filter((file) => !fs.existsSync(file));
   const source = place.chosenByUser
     ? `named by TFTRT_TENSORFLOW${whatIsWrong(place.home)}`
-    : 'the default place';
+    : process.env.TFTRT_CACHE_DIR
+      ? 'in the folder that TFTRT_CACHE_DIR names'
+      : 'the default place';
   if (missing.length > 0) {
     throw new SetupError(
       'TFTRT_TENSORFLOW_MISSING',
@@ -136,6 +139,29 @@ function locate(need: 'run' | 'build'): TensorFlowInstallation {
 function whatIsWrong(home: string): string {
   if (!fs.existsSync(home)) return '; there is no such folder';
   return fs.statSync(home).isDirectory() ? '' : '; that is a file, not a folder';
+}
+
+/** What is in a folder that this user may not look into would be taken for missing. */
+function requireReadable(files: readonly string[], directory: string): void {
+  const unreadable = files.filter(isForbidden);
+  if (unreadable.length === 0) return;
+  throw new SetupError(
+    'TFTRT_TENSORFLOW_UNREADABLE',
+    `TensorFlow's files are not readable by this user (${process.getuid!()}):` +
+      unreadable.map((file) => `\n  not readable: ${file}`).join(''),
+    `Let this user read them and the folders that they are in (\`chmod -R a+rX ${directory}\`, for one), or set TFTRT_TENSORFLOW or ` +
+      'TFTRT_CACHE_DIR to another folder.',
+  );
+}
+
+function isForbidden(file: string): boolean {
+  try {
+    fs.accessSync(file, fs.constants.R_OK);
+    return false;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_ACCESS_DENIED') throw error;
+    return (error as NodeJS.ErrnoException).code === 'EACCES';
+  }
 }
 
 function requireWhole(libraries: readonly string[]): void {

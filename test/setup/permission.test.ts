@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { expect } from 'chai';
-import { packageRoot } from '#src/setup/paths';
+import { addonFile, packageRoot } from '#src/setup/paths';
 
 /** The backend computes, or its error is printed; Node.js may say more on stderr. */
 const SCRIPT = `
@@ -47,9 +47,12 @@ describe('what Node.js forbids', () => {
   });
 
   it('names what this process may not read', () => {
-    const folders = [packageRoot, fs.realpathSync(path.join(packageRoot, 'node_modules'))];
-    // Where the addon is, and what else is not TensorFlow's.
-    if (process.env.TFTRT_ADDON_DIR) folders.push(process.env.TFTRT_ADDON_DIR);
+    // All but what is TensorFlow's and the system's; Node.js takes no folder within another.
+    const modules = fs.realpathSync(path.join(packageRoot, 'node_modules'));
+    const others = [modules, path.dirname(addonFile('tftrt'))].filter(
+      (folder) => !folder.startsWith(packageRoot + path.sep),
+    );
+    const folders = [packageRoot, ...others];
     const reads = folders.map((folder) => `--allow-fs-read=${folder}${path.sep}*`);
     const { stdout } = run([PERMISSION, '--allow-addons', ...reads], { TFTRT_DEVICE: undefined });
     expect(stdout).to.match(/^true TFTRT_PERMISSION /);
