@@ -2,12 +2,12 @@
 
 import { SetupError } from '../errors';
 
-/** The options that allow it, by the names that Node.js gives to what it forbids. */
-const OPTIONS: Readonly<Record<string, string>> = {
-  FileSystemRead: '--allow-fs-read',
-  FileSystemWrite: '--allow-fs-write',
-  ChildProcess: '--allow-child-process',
-  WorkerThreads: '--allow-worker',
+/** What it may be, by Node.js's names: in words, and the option that allows it. */
+const FORBIDDEN: Readonly<Record<string, { what: string; option: string }>> = {
+  FileSystemRead: { what: 'to read', option: '--allow-fs-read' },
+  FileSystemWrite: { what: 'to write', option: '--allow-fs-write' },
+  ChildProcess: { what: 'to start', option: '--allow-child-process' },
+  WorkerThreads: { what: 'to start a thread', option: '--allow-worker' },
 };
 
 interface AccessDenied extends NodeJS.ErrnoException {
@@ -31,16 +31,17 @@ export function asPermissionError(error: unknown): unknown {
   const { code, permission, resource } = error as AccessDenied;
   if (code === 'ERR_DLOPEN_DISABLED') return addonsDisabled(error);
   if (code !== 'ERR_ACCESS_DENIED') return error;
-  const option = OPTIONS[permission ?? ''] ?? '--allow-…';
-  const isRead = permission === 'FileSystemRead';
+  const { what, option } = FORBIDDEN[permission ?? ''] ?? {
+    what: `what it calls ${permission}:`,
+    option: '--allow-…',
+  };
+  const takesPath = option.startsWith('--allow-fs') && resource;
+  const all =
+    ' The backend reads the folders of its package and of TensorFlow, /proc, /dev and, on a GPU, where NVIDIA\'s libraries are; --allow-fs-read="*" allows them all.';
   return new SetupError(
     'TFTRT_PERMISSION',
-    `Node.js was started with --permission, and does not allow this process ${isRead ? 'to read' : (permission ?? 'what it needs')}${resource ? ` ${resource}` : ''}.`,
-    `Start node with ${isRead && resource ? `${option}=${resource}` : option} too.${
-      isRead
-        ? ' The backend reads the folders of its package and of TensorFlow, /proc, /dev and, on a GPU, where NVIDIA\'s libraries are; --allow-fs-read="*" allows them all.'
-        : ''
-    }`,
+    `Node.js was started with --permission, and does not allow this process ${[what, resource].filter(Boolean).join(' ')}.`,
+    `Start node with ${takesPath ? `${option}=${resource}` : option} too.${permission === 'FileSystemRead' ? all : ''}`,
     { cause: error, hint: '' },
   );
 }

@@ -46,6 +46,13 @@ describe('what Node.js forbids', () => {
     expect(stdout).to.contain('Start node with --allow-addons');
   });
 
+  it('says that `tftrt doctor` needs to start processes', () => {
+    const main = [path.join(packageRoot, 'dist/cli/main.js'), 'doctor'];
+    const { status, stderr } = run([PERMISSION, '--allow-addons', '--allow-fs-read=*'], {}, main);
+    expect(status).to.equal(1);
+    expect(stderr).to.contain('TFTRT_PERMISSION').and.contain('--allow-child-process');
+  });
+
   it('names what this process may not read', () => {
     // All but what is TensorFlow's and the system's; Node.js takes no folder within another.
     const modules = fs.realpathSync(path.join(packageRoot, 'node_modules'));
