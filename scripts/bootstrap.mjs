@@ -180,6 +180,13 @@ function compile() {
   fs.writeFileSync(stampFile, stamp);
 }
 
+if (process.argv.slice(2).some((argument) => ['--help', '-h'].includes(argument))) {
+  console.log(`usage: npm run setup [-- --gpu | --from FOLDER]
+
+Brings all that this checkout needs to run: npm's packages, TensorFlow, the addon and, where a GPU is or with --gpu, CUDA and
+TensorRT. With --from, links the libraries that FOLDER has (a site-packages, NVIDIA's packages or a flat folder) instead.`);
+  process.exit(0);
+}
 checkMachine();
 installNpmPackages();
 compile();

@@ -18,9 +18,10 @@ export class SetupError extends TftrtError {
     code: string,
     readonly problem: string,
     readonly remedy: string,
-    options?: { cause?: unknown },
+    /** `hint` is another last line, or with '' none. */
+    { hint = DOCTOR_HINT, ...options }: { cause?: unknown; hint?: string } = {},
   ) {
-    super(code, `${problem}\n${remedy}\n${DOCTOR_HINT}`, options);
+    super(code, [problem, remedy, hint].filter(Boolean).join('\n'), options);
   }
 }
 

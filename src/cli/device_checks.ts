@@ -69,9 +69,15 @@ function checkDevice(
 ): Check {
   const name = `one op on ${device}`;
   if ('complaint' in outcome) {
-    const { problem, remedy } = outcome.complaint;
+    const { code, problem, remedy } = outcome.complaint;
     say(outcome.complaint);
-    return { name, status: 'wrong', problem, ...(remedy && { remedy }) };
+    // Nothing is wrong with a device that lacks what it computes with.
+    return {
+      name,
+      status: code.endsWith('_MISSING') ? 'missing' : 'wrong',
+      problem,
+      ...(remedy && { remedy }),
+    };
   }
   const version = `${Math.max(1, Math.round(outcome.result.ms))} ms`;
   return { name, status: 'ok', version, path: outcome.result.device };

@@ -102,7 +102,7 @@ function checkTensorFlow(say: (complaint: Complaint) => void): Check {
 /** Which row the code of an exception is about that only shows at the start of the backend. */
 const ROWS_OF_CODES: readonly (readonly [RegExp, string])[] = [
   [/^TFTRT_TENSORFLOW_/, 'TensorFlow'],
-  [/^TFTRT_ADDON_/, 'addon'],
+  [/^TFTRT_ADDONS?_/, 'addon'],
 ];
 
 /** A row, with what computing told about it. */

@@ -4,7 +4,10 @@
 import fs from 'node:fs';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { TftrtError } from '../errors';
+import { parseInstallArguments } from '../setup/install_arguments';
 import { packageVersion } from '../setup/paths';
+import { asPermissionError } from '../setup/permission';
+import { InterruptedError } from '../setup/run_step';
 import { diagnose } from './doctor';
 import { runInstall } from './install';
 import { renderDiagnosis } from './table';
@@ -43,17 +46,31 @@ async function doctor(args: string[]): Promise<number> {
 }
 
 async function install(args: string[]): Promise<number> {
-  const { gpu, from } = parse(args, { gpu: { type: 'boolean' }, from: { type: 'string' } });
-  if (from !== undefined && !fs.statSync(from, { throwIfNoEntry: false })?.isDirectory()) {
+  const { gpu, from } = usable(() => parseInstallArguments(args));
+  if (from !== undefined && (from === '' || isNoFolder(from))) {
     throw new UsageError(`--from '${from}' is no folder`);
   }
   await runInstall({ gpu, from });
   return 0;
 }
 
-function parse<T extends NonNullable<ParseArgsConfig['options']>>(args: string[], options: T) {
+/** Set-up says why a folder cannot be looked at. */
+function isNoFolder(name: string): boolean {
   try {
-    return parseArgs({ args, options }).values;
+    return !fs.statSync(name, { throwIfNoEntry: false })?.isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+function parse<T extends NonNullable<ParseArgsConfig['options']>>(args: string[], options: T) {
+  return usable(() => parseArgs({ args, options }).values);
+}
+
+/** Where parsing fails, the command line is wrong. */
+function usable<T>(parse: () => T): T {
+  try {
+    return parse();
   } catch (error) {
     throw new UsageError((error as Error).message);
   }
@@ -75,10 +92,15 @@ async function main([name, ...args]: string[]): Promise<number> {
     const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
     if (command === undefined) throw new UsageError(`'${name}' is no command`);
     return await command(args);
-  } catch (error) {
+  } catch (thrown) {
+    const error = asPermissionError(thrown);
     if (error instanceof UsageError) {
       process.stderr.write(`tftrt: ${error.message}\n\n${USAGE}`);
       return 2;
+    }
+    if (error instanceof InterruptedError) {
+      process.stderr.write(`\ntftrt: ${error.message}\n`);
+      return error.exitCode;
     }
     const { code, message } = error as NodeJS.ErrnoException;
     // Of the file system's errors the message says which file it was; others are faults of ours.

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { cacheDir, TENSORFLOW_VERSION, tensorFlowPlace } from './paths';
+import { sayingPermission } from './permission';
 import { damageOf } from './shared_library';
 
 /** A library of NVIDIA's that TensorFlow, or another of them, opens by its name. */
@@ -68,7 +69,7 @@ export const TENSORRT_NAMES = 'libtftrt_tensorrt.so';
 
 /** Whether the NVIDIA driver shows a GPU to this process. */
 export function hasNvidiaGpu(): boolean {
-  return fs.existsSync('/dev/nvidia0') || fs.existsSync('/proc/driver/nvidia/gpus');
+  return sayingPermission(() => fs.existsSync('/dev/nvidia0') || fs.existsSync('/proc/driver/nvidia/gpus'));
 }
 
 /** The folder for `nvidia/` and `tensorrt/` that set-up fills. An installation of the user's is left as it is. */
@@ -220,9 +221,16 @@ let cached: Map<string, string[]> | undefined;
 function linkerCache(): ReadonlyMap<string, string[]> {
   if (cached !== undefined) return cached;
   cached = new Map();
-  const { stdout } = spawnSync('/sbin/ldconfig', ['-p'], { encoding: 'utf8' });
-  for (const [, name, file] of (stdout ?? '').matchAll(/^\s+(\S+) \(.*x86-64.*\) => (.+)$/gm)) {
+  for (const [, name, file] of outputOfLdconfig().matchAll(/^\s+(\S+) \(.*x86-64.*\) => (.+)$/gm)) {
     cached.set(name!, [...(cached.get(name!) ?? []), file!]);
   }
   return cached;
+}
+
+function outputOfLdconfig(): string {
+  try {
+    return spawnSync('/sbin/ldconfig', ['-p'], { encoding: 'utf8' }).stdout ?? '';
+  } catch {
+    return ''; // Node.js allows this process no others
+  }
 }

@@ -2,9 +2,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { SetupError, TftrtError } from '../errors';
 import { ADDON_FILES, ensureAddon, isWholeAddonFile } from './addon';
-import { hasNvidiaGpu } from './gpu_libraries';
 import { addTensorRtNames, ensureGpuLibraries } from './install_gpu_libraries';
-import { layOut } from './lay_out';
+import { examinePack, wantsGpuLibraries } from './lay_out';
 import { loadLibraryLoader } from './load_addon';
 import { addonFile, packageRoot } from './paths';
 import { complaintAboutPlatform, refuse } from './platform';
@@ -25,16 +24,22 @@ export interface InstallOptions {
  */
 export async function install({ gpu, from, build }: InstallOptions): Promise<void> {
   refuse(complaintAboutPlatform());
+  const wantsGpu = gpu || (from === undefined && wantsGpuLibraries());
+  const pack = from === undefined ? undefined : examinePack(from, gpu || wantsGpuLibraries());
   const complaint = build ? undefined : complaintAboutAddon();
   if (complaint !== undefined) checkThatItCanBuild(complaint);
   const builds = build || complaint !== undefined;
-  if (from !== undefined) layOut(from);
+  pack?.linkTensorFlow();
   const tensorflow = await ensureTensorFlow(builds ? 'build' : 'run');
   if (builds) await ensureAddon(tensorflow);
-  const wantsGpu = from === undefined && hasNvidiaGpu() && process.env.TFTRT_DEVICE !== 'cpu';
-  if (gpu || wantsGpu) await ensureGpuLibraries(tensorflow);
+  // Fetching TensorFlow puts a new folder where these are.
+  pack?.linkGpuLibraries();
+  if (wantsGpu) await ensureGpuLibraries(tensorflow);
   addTensorRtNames();
 }
+
+/** The codes of what Node.js forbids this process, see permission.ts. */
+const FORBIDDEN: readonly string[] = ['TFTRT_ADDONS_DISABLED', 'TFTRT_PERMISSION'];
 
 /** Why the addon that the package came with cannot be used, or undefined. */
 function complaintAboutAddon(): string | undefined {
@@ -51,6 +56,8 @@ function complaintAboutAddon(): string | undefined {
     loadLibraryLoader();
     return undefined;
   } catch (error) {
+    // A rebuilt one would not be loaded either.
+    if (error instanceof SetupError && FORBIDDEN.includes(error.code)) throw error;
     if (error instanceof SetupError) return error.problem;
     throw error;
   }

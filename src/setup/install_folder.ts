@@ -46,10 +46,40 @@ export function makePartialFolder(folder: string): string {
   return fs.mkdtempSync(`${folder}.partial-`);
 }
 
-/** Puts `content` in the place of `folder`, whose old content ends in `partial`, to be removed with it. */
-export function replaceFolder(folder: string, content: string, partial: string): void {
-  if (fs.lstatSync(folder, { throwIfNoEntry: false })) fs.renameSync(folder, path.join(partial, 'old'));
-  fs.renameSync(content, folder);
+/**
+ * Puts `content` in the place of `folder`, whose old content ends in `partial`, to be removed with it. Other processes may do
+ * the same without a lock: one that finds `isDone` leaves what is there.
+ */
+export function replaceFolder(
+  folder: string,
+  content: string,
+  partial: string,
+  isDone: () => boolean = () => false,
+): void {
+  for (let attempt = 0; !renameUnlessThere(content, folder); attempt++) {
+    if (isDone()) return;
+    // Only in a race is there another attempt.
+    renameIfThere(folder, path.join(partial, `old-${attempt}`));
+  }
+}
+
+/** Returns false where the new name is taken by a folder that is not empty, a link or a file. */
+function renameUnlessThere(from: string, to: string): boolean {
+  try {
+    fs.renameSync(from, to);
+    return true;
+  } catch (error) {
+    if (!['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code!)) throw error;
+    return false;
+  }
+}
+
+function renameIfThere(from: string, to: string): void {
+  try {
+    fs.renameSync(from, to);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
 }
 
 function removePartialFolders(folder: string): void {

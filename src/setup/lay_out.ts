@@ -8,9 +8,11 @@ import {
   CUDA_LIBRARIES,
   describeMissing,
   describeMissingLibrary,
+  type FoundLibraries,
   findLibraries,
   type GpuLibrary,
   gpuLibrariesHome,
+  hasNvidiaGpu,
   OPTIONAL_LIBRARIES,
   type SearchPlaces,
   TENSORRT_LIBRARIES,
@@ -18,7 +20,7 @@ import {
 import { makePartialFolder, replaceFolder } from './install_folder';
 import { addAliases, addTensorRtNames } from './install_gpu_libraries';
 import { makeFolder } from './make_folder';
-import { installedVersion, TENSORFLOW_VERSION, tensorFlowPlace } from './paths';
+import { installedVersion, locateTensorFlow, TENSORFLOW_VERSION, tensorFlowPlace } from './paths';
 import { report } from './run_step';
 
 /** TensorFlow's own, which a folder may have too. They are linked only where set-up did not bring TensorFlow. */
@@ -27,56 +29,120 @@ const TENSORFLOW_LIBRARIES: readonly GpuLibrary[] = [
   { file: 'libtensorflow_cc.so.2', folder: 'tensorflow' },
 ];
 
+/** The same for an error, as pip lays them out. */
+const TENSORFLOW_FILES = TENSORFLOW_LIBRARIES.map(({ folder, file }) => `${folder}/${file}`).join(', ');
+
 /** pip's notes on TensorFlow: its version, and the versions of CUDA's libraries that it needs. */
 const DIST_INFO = `tensorflow-${TENSORFLOW_VERSION}.dist-info`;
 
+/** What a folder has of use. */
+export interface Pack {
+  /** Links TensorFlow into the cache, where it is needed and the folder has it. */
+  linkTensorFlow(): void;
+  /** Links the libraries for a GPU that the folder has. To be called after whatever else fills the cache. */
+  linkGpuLibraries(): void;
+}
+
 /**
  * Links the libraries in a folder, flat or laid out as pip and NVIDIA do, into the cache, where they are found without
- * any environment variable: those for a GPU, and TensorFlow where there is none yet. A folder may have TensorFlow only. Throws
- * one error that lists all that the folder lacks of CUDA, and changes nothing then.
+ * any environment variable: those for a GPU, and TensorFlow where there is none yet. A folder may have TensorFlow only.
+ * What is there already stays. Throws one error that lists all that the folder lacks, and changes nothing then.
  */
-export function layOut(from: string): void {
+export function layOut(from: string, wantsGpu?: boolean): void {
+  const pack = examinePack(from, wantsGpu);
+  pack.linkTensorFlow();
+  pack.linkGpuLibraries();
+}
+
+/** The first half of `layOut`, which changes nothing. Several processes may do the rest at the same time. */
+export function examinePack(from: string, wantsGpu: boolean = wantsGpuLibraries()): Pack {
   const source = path.resolve(from);
+  requireFolder(from, source);
   const places = placesIn(source);
-  const tensorFlow = findTensorFlow(source, places);
   const cuda = findLibraries(CUDA_LIBRARIES, places);
   const tensorRt = findLibraries(TENSORRT_LIBRARIES, places);
-  const hasOnlyTensorFlow = tensorFlow !== null && cuda.found.size === 0 && tensorRt.found.size === 0;
-  if (cuda.missing.length > 0 && !hasOnlyTensorFlow) {
+  const hasGpuLibraries = cuda.found.size + tensorRt.found.size > 0;
+  const isNeeded = !hasTensorFlow();
+  const tensorFlow = findTensorFlow(source, places, isNeeded || !hasGpuLibraries);
+  const lacksCuda = cuda.missing.length > 0 && (wantsGpu || tensorFlow === null);
+  if (hasGpuLibraries ? lacksCuda : tensorFlow === null) {
+    const noTensorFlow = `${source} has no TensorFlow ${TENSORFLOW_VERSION} (${TENSORFLOW_FILES}).\n`;
+    const noCuda = `${source} lacks libraries of CUDA 12.3 and cuDNN 8.9:\n${describeMissing(cuda.missing, places)}`;
+    const listsCuda = hasGpuLibraries || wantsGpu;
     throw new TftrtError(
-      'TFTRT_CUDA_MISSING',
-      `${source} lacks libraries of CUDA 12.3 and cuDNN 8.9:\n${describeMissing(cuda.missing, places)}` +
-        'Nothing was changed. Name a folder that has them all, or run `npx tftrt install --gpu` to fetch them.',
+      hasGpuLibraries ? 'TFTRT_CUDA_MISSING' : 'TFTRT_TENSORFLOW_MISSING',
+      (tensorFlow === null && (isNeeded || !hasGpuLibraries) ? noTensorFlow : '') +
+        (listsCuda ? noCuda : '') +
+        `Nothing was changed. Name a folder that has ${hasGpuLibraries ? 'them all' : 'it, such as a site-packages'}, or run ` +
+        `\`npx tftrt install${listsCuda ? ' --gpu` to fetch them' : '` to fetch it'}.`,
     );
   }
-  if (tensorFlow !== null) linkTensorFlow(tensorFlow);
-  if (hasOnlyTensorFlow) {
-    report(`${source} has no libraries for a GPU`);
-    return;
-  }
-  const optional = findLibraries(OPTIONAL_LIBRARIES, places);
-  const home = gpuLibrariesHome();
-  link(path.join(home, 'nvidia'), [...cuda.found, ...optional.found]);
+  const hasAllOfCuda = cuda.missing.length === 0;
+  return {
+    linkTensorFlow: () => {
+      if (tensorFlow === null) return;
+      if (isNeeded) linkTensorFlow(tensorFlow);
+      else report(`TensorFlow ${TENSORFLOW_VERSION} is installed already: ${tensorFlowPlace().directory}`);
+    },
+    linkGpuLibraries: () => {
+      if (hasAllOfCuda) linkGpuLibraries(cuda, tensorRt, places);
+      else report(`${source} has ${hasGpuLibraries ? 'not all' : 'no'} libraries for a GPU`);
+    },
+  };
+}
 
-  if (tensorRt.found.size > 0) {
-    link(path.join(home, 'tensorrt'), tensorRt.found);
-    addTensorRtNames();
+/** Whether a GPU is there and not to be left alone. */
+export function wantsGpuLibraries(): boolean {
+  return hasNvidiaGpu() && process.env.TFTRT_DEVICE !== 'cpu';
+}
+
+/** The system's words alone would leave open what the folder was for. */
+function requireFolder(from: string, source: string): void {
+  const refusal = (why: string, cause?: unknown) =>
+    new TftrtError(
+      'TFTRT_INVALID_ARGUMENT',
+      `${source}: ${why}. Expected is a folder that this user may read and that has TensorFlow ${TENSORFLOW_VERSION} or NVIDIA's libraries.`,
+      { cause },
+    );
+  if (from === '') throw refusal('this is what an empty name came to');
+  try {
+    if (!fs.statSync(source).isDirectory()) throw refusal('that is a file, not a folder');
+    fs.readdirSync(source);
+    fs.accessSync(source, fs.constants.X_OK);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (error instanceof TftrtError) throw error;
+    if (code === 'ENOENT' || code === 'ENOTDIR') throw refusal('there is no such folder', error);
+    if (code === 'EACCES') throw refusal('it is not readable by this user', error);
+    if (code === 'ELOOP') throw refusal('it is a symbolic link that leads to itself', error);
+    throw refusal(message, error);
   }
-  if (tensorRt.missing.length > 0) {
-    report(`without all of TensorRT 8.6.1:\n${describeMissing(tensorRt.missing, places).trimEnd()}`);
+}
+
+/** Whether TensorFlow needs not be linked: it is whole, or where it is is the user's choice. */
+function hasTensorFlow(): boolean {
+  if (tensorFlowPlace().chosenByUser) return true;
+  try {
+    locateTensorFlow();
+    return true;
+  } catch (error) {
+    if (error instanceof TftrtError) return false;
+    throw error;
   }
 }
 
 /**
- * TensorFlow's libraries, where they are all in a folder, are needed, and are of the right version (as far as the files beside
- * them say); otherwise null.
+ * TensorFlow's libraries, where they are all in a folder; otherwise null. `strictly`: refuses those that are damaged or of
+ * another version (as far as the files beside them say).
  */
-function findTensorFlow(source: string, places: SearchPlaces): ReadonlyMap<GpuLibrary, string> | null {
-  const place = tensorFlowPlace();
+function findTensorFlow(
+  source: string,
+  places: SearchPlaces,
+  strictly: boolean,
+): ReadonlyMap<GpuLibrary, string> | null {
   const { found, missing } = findLibraries(TENSORFLOW_LIBRARIES, places);
-  if (place.chosenByUser || fs.existsSync(place.directory)) return null;
   const damaged = missing.filter(({ damaged }) => damaged.length > 0);
-  if (damaged.length > 0) {
+  if (strictly && damaged.length > 0) {
     throw new TftrtError(
       'TFTRT_TENSORFLOW_DAMAGED',
       `${source} has a TensorFlow that cannot be used:\n${damaged.map(describeMissingLibrary).join('')}` +
@@ -86,7 +152,7 @@ function findTensorFlow(source: string, places: SearchPlaces): ReadonlyMap<GpuLi
   if (missing.length > 0) return null;
   const directory = path.dirname([...found.values()][0]!);
   const version = installedVersion({ home: path.dirname(directory), directory });
-  if (version === null || version === TENSORFLOW_VERSION) return found;
+  if (version === null || version === TENSORFLOW_VERSION || !strictly) return found;
   throw new TftrtError(
     'TFTRT_TENSORFLOW_VERSION',
     `${source} has TensorFlow ${version}, but ${TENSORFLOW_VERSION} is needed. Nothing was changed. ` +
@@ -98,32 +164,70 @@ function findTensorFlow(source: string, places: SearchPlaces): ReadonlyMap<GpuLi
 function linkTensorFlow(found: ReadonlyMap<GpuLibrary, string>): void {
   const { home, directory } = tensorFlowPlace();
   const source = path.dirname([...found.values()][0]!);
-  link(directory, found);
-  const beside: readonly [from: string, to: string][] = [
-    [path.join(source, 'include'), path.join(directory, 'include')],
-    [path.join(path.dirname(source), DIST_INFO), path.join(home, DIST_INFO)],
-  ];
-  for (const [from, to] of beside) {
-    if (fs.existsSync(from) && !fs.existsSync(to)) fs.symlinkSync(fs.realpathSync(from), to);
+  const links = linksTo(found);
+  const headers = path.join(source, 'include');
+  if (fs.existsSync(headers)) links.set('tensorflow/include', fs.realpathSync(headers));
+  link(directory, links);
+  const [info, target] = [path.join(path.dirname(source), DIST_INFO), path.join(home, DIST_INFO)];
+  if (!fs.existsSync(info)) return;
+  if (realPath(target) === null) fs.rmSync(target, { force: true }); // a link that leads nowhere
+  try {
+    fs.symlinkSync(fs.realpathSync(info), target);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }
 
-/** Makes a folder of links; `libraries` are all of it. Takes the place of what was there. */
-function link(folder: string, libraries: Iterable<[GpuLibrary, string]>): void {
+function linkGpuLibraries(cuda: FoundLibraries, tensorRt: FoundLibraries, places: SearchPlaces): void {
+  const home = gpuLibrariesHome();
+  const optional = findLibraries(OPTIONAL_LIBRARIES, places);
+  link(path.join(home, 'nvidia'), linksTo([...cuda.found, ...optional.found]));
+  if (tensorRt.found.size > 0) {
+    link(path.join(home, 'tensorrt'), linksTo(tensorRt.found));
+    addTensorRtNames();
+  }
+  if (tensorRt.missing.length > 0) {
+    report(`without all of TensorRT 8.6.1:\n${describeMissing(tensorRt.missing, places).trimEnd()}`);
+  }
+}
+
+/** By their names beside `tensorflow/`. */
+function linksTo(libraries: Iterable<readonly [GpuLibrary, string]>): Map<string, string> {
+  return new Map(
+    [...libraries].map(([{ folder, file }, found]) => [path.join(folder, file), fs.realpathSync(found)]),
+  );
+}
+
+/** Makes a folder of links; `links` are all of it, by names that begin with its own. Takes the place of what was there. */
+function link(folder: string, links: ReadonlyMap<string, string>): void {
+  const isLinked = () =>
+    [...links].every(([name, file]) => realPath(path.join(path.dirname(folder), name)) === file);
+  if (isLinked()) {
+    report(`${folder} is linked already`);
+    return;
+  }
   const partial = makePartialFolder(folder);
   try {
     const content = path.join(partial, path.basename(folder));
-    for (const [library, file] of libraries) {
-      const name = path.join(partial, library.folder, library.file);
-      makeFolder(path.dirname(name));
-      fs.symlinkSync(fs.realpathSync(file), name);
+    for (const [name, file] of links) {
+      makeFolder(path.dirname(path.join(partial, name)));
+      fs.symlinkSync(file, path.join(partial, name));
     }
     addAliases(content);
-    replaceFolder(folder, content, partial);
+    replaceFolder(folder, content, partial, isLinked);
   } finally {
     fs.rmSync(partial, { recursive: true, force: true });
   }
   report(`linked ${folder}`);
+}
+
+/** Where a file really is, or null where there is none. */
+function realPath(file: string): string | null {
+  try {
+    return fs.realpathSync(file);
+  } catch {
+    return null;
+  }
 }
 
 /** A flat folder, a `site-packages`, CUDA's own folder and TensorRT's. */
@@ -137,8 +241,12 @@ function placesIn(source: string): SearchPlaces {
 
 if (require.main === module) {
   const [from, ...others] = process.argv.slice(2);
+  if (from === '--help' || from === '-h') {
+    console.log('usage: node dist/setup/lay_out.js FOLDER');
+    process.exit(0);
+  }
   try {
-    if (from === undefined || others.length > 0) {
+    if (from === undefined || from.startsWith('-') || others.length > 0) {
       throw new TftrtError('TFTRT_INVALID_ARGUMENT', 'usage: node dist/setup/lay_out.js FOLDER');
     }
     layOut(from);

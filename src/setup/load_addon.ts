@@ -3,6 +3,7 @@ import { SetupError } from '../errors';
 import { refuseOtherAddon } from './addon_record';
 import type { LibraryLoader } from './load_tensorflow';
 import { addonFile, INSTALL } from './paths';
+import { asPermissionError, sayingPermission } from './permission';
 import { complaintAboutMachine, complaintAboutPlatform, refuse } from './platform';
 import { damageOf } from './shared_library';
 
@@ -20,6 +21,8 @@ export function loadAddonFile(name: 'tftrt' | 'tftrt_loader'): unknown {
     process.dlopen(addon, file);
     return addon.exports;
   } catch (cause) {
+    const forbidden = asPermissionError(cause);
+    if (forbidden !== cause) throw forbidden;
     refuse(complaintAboutPlatform());
     const [reason] = (cause as Error).message.split('\n');
     throw new SetupError(
@@ -34,6 +37,6 @@ export function loadAddonFile(name: 'tftrt' | 'tftrt_loader'): unknown {
 /** The part that needs nothing else: it opens the libraries. Throws where they could not be used at all. */
 export function loadLibraryLoader(): LibraryLoader {
   refuse(complaintAboutMachine());
-  refuseOtherAddon();
+  sayingPermission(() => refuseOtherAddon());
   return loadAddonFile('tftrt_loader') as LibraryLoader;
 }

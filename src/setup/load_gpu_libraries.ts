@@ -10,6 +10,7 @@ import {
   TENSORRT_NAMES,
 } from './gpu_libraries';
 import type { LibraryLoader } from './load_tensorflow';
+import { sayingPermission } from './permission';
 
 /** What the driver must be able to do, as CUDA counts, and the first driver that is. */
 const CUDA_OF_DRIVER = 12000;
@@ -26,7 +27,7 @@ const HOW_TO_REPLACE =
  * and compute on the CPU. Throws one error that lists all that is missing.
  */
 export function loadCuda(loader: LibraryLoader): void {
-  const { found, missing } = findLibraries(CUDA_LIBRARIES);
+  const { found, missing } = sayingPermission(() => findLibraries(CUDA_LIBRARIES));
   const driver = complaintAboutDriver(loader);
   if (driver !== null || missing.length > 0) {
     throw new SetupError(
@@ -64,7 +65,7 @@ export function loadCuda(loader: LibraryLoader): void {
  * after `loadCuda`, before TensorFlow is asked for anything of TensorRT: it asks once and remembers.
  */
 export function loadTensorRt(loader: LibraryLoader): void {
-  const { found, missing } = findLibraries(TENSORRT_LIBRARIES);
+  const { found, missing } = sayingPermission(() => findLibraries(TENSORRT_LIBRARIES));
   if (missing.length > 0) {
     throw new SetupError(
       'TFTRT_TENSORRT_MISSING',

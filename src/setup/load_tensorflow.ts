@@ -7,6 +7,7 @@ import {
   TENSORFLOW_VERSION,
   type TensorFlowInstallation,
 } from './paths';
+import { sayingPermission } from './permission';
 
 /** What the small addon `tftrt_loader` exports (native/loader.cc). */
 export interface LibraryLoader {
@@ -25,19 +26,16 @@ export interface LibraryLoader {
  * Costs little when they are loaded already (another thread did it).
  */
 export function loadTensorFlow(loader: LibraryLoader): TensorFlowInstallation {
+  return sayingPermission(() => load(loader));
+}
+
+function load(loader: LibraryLoader): TensorFlowInstallation {
   const tensorflow = locateTensorFlow();
   refuseOtherTensorFlow(tensorflow);
   // libtensorflow_cc brings libtensorflow_framework itself, from the folder it is in. The two define some thousand
   // symbols twice (registries, locks, counters); opened together, one definition serves both, as it does in Python.
   const complaint = loader.open(tensorflow.libraries.cc);
-  if (complaint !== null) {
-    throw new SetupError(
-      'TFTRT_TENSORFLOW_LOAD',
-      `TensorFlow's library ${tensorflow.libraries.cc} cannot be loaded: ${complaint}\n` +
-        'The file is damaged or does not fit this system (it needs x86-64 with AVX and glibc 2.17 or later).',
-      howToGetTensorFlow(),
-    );
-  }
+  if (complaint !== null) throw cannotLoad(tensorflow.libraries.cc, complaint);
   refuseOtherTensorFlow(tensorflow);
   const version = loader.version();
   if (version !== TENSORFLOW_VERSION) {
@@ -48,6 +46,24 @@ export function loadTensorFlow(loader: LibraryLoader): TensorFlowInstallation {
     );
   }
   return tensorflow;
+}
+
+function cannotLoad(library: string, complaint: string): SetupError {
+  const problem = `TensorFlow's library ${library} cannot be loaded: ${complaint}`;
+  // The dynamic linker has the same words for both.
+  if (/cannot allocate memory|failed to map segment/i.test(complaint)) {
+    return new SetupError(
+      'TFTRT_TENSORFLOW_LOAD',
+      `${problem}\nThere is not enough memory for it, or this process is not allowed enough (the library takes 0.9 GB of address space, ` +
+        'and computing takes more); or it is on a file system that is mounted with `noexec`.',
+      'Raise the limit (`ulimit -v unlimited`), or give the machine or container more memory; TFTRT_CACHE_DIR names a folder on another file system.',
+    );
+  }
+  return new SetupError(
+    'TFTRT_TENSORFLOW_LOAD',
+    `${problem}\nThe file is damaged or does not fit this system (it needs x86-64 with AVX and glibc 2.17 or later).`,
+    howToGetTensorFlow(),
+  );
 }
 
 /**
@@ -69,10 +85,22 @@ function refuseOtherTensorFlow(tensorflow: TensorFlowInstallation): void {
 
 /** The files of TensorFlow libraries that this process has in its memory. */
 function mappedTensorFlowLibraries(): string[] {
-  const files = fs
-    .readFileSync('/proc/self/maps', 'utf8')
-    .match(/\/.*\/libtensorflow(?:_cc|_framework)?\.so\S*$/gm);
+  const files = ownMaps().match(/\/.*\/libtensorflow(?:_cc|_framework)?\.so\S*$/gm);
   return [...new Set(files)];
+}
+
+function ownMaps(): string {
+  try {
+    return fs.readFileSync('/proc/self/maps', 'utf8');
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ERR_ACCESS_DENIED') throw cause;
+    throw new SetupError(
+      'TFTRT_NO_PROC',
+      `The system does not tell what this process has loaded: ${(cause as Error).message}. Another TensorFlow in it would not be noticed, and two crash.`,
+      'Mount /proc (`mount -t proc proc /proc`; a container and chroot need it too), so that this process may read it.',
+      { cause },
+    );
+  }
 }
 
 /** The files that the dynamic linker would take for a TensorFlow library before it looks beside libtensorflow_cc. */

@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { SetupError, TftrtError } from '../errors';
+import { sayingPermission } from './permission';
 import { damageOf } from './shared_library';
 
 /** The one version of TensorFlow that the addon is built and tested with: the last release with TF-TRT. */
@@ -86,10 +87,14 @@ export function tensorFlowPlace(): TensorFlowPlace {
 
 /**
  * Finds TensorFlow's libraries, and for `build` its headers too. Throws one error that lists each missing file
- * (`TFTRT_TENSORFLOW_MISSING`), names the version found (`TFTRT_TENSORFLOW_VERSION`), or each file that is cut off or no
+ * (`TFTRT_TENSORFLOW_MISSING`) or each that this user may not read (`TFTRT_TENSORFLOW_UNREADABLE`), names the version found (`TFTRT_TENSORFLOW_VERSION`), or each file that is cut off or no
  * library (`TFTRT_TENSORFLOW_DAMAGED`).
  */
 export function locateTensorFlow(need: 'run' | 'build' = 'run'): TensorFlowInstallation {
+  return sayingPermission(() => locate(need));
+}
+
+function locate(need: 'run' | 'build'): TensorFlowInstallation {
   const place = tensorFlowPlace();
   const inside = (...names: string[]) => path.join(place.directory, ...names);
   const libraries = {
@@ -102,10 +107,13 @@ export function locateTensorFlow(need: 'run' | 'build' = 'run'): TensorFlowInsta
     files.push(inside('include', 'tensorflow', 'core', 'public', 'version.h'));
     files.push(inside('include', 'third_party', 'gpus', 'cuda', 'include', 'cuda.h'));
   }
+  requireReadable(files, place.directory);
   const missing = files.filter((file) => !fs.existsSync(file));
   const source = place.chosenByUser
     ? `named by TFTRT_TENSORFLOW${whatIsWrong(place.home)}`
-    : 'the default place';
+    : process.env.TFTRT_CACHE_DIR
+      ? 'in the folder that TFTRT_CACHE_DIR names'
+      : 'the default place';
   if (missing.length > 0) {
     throw new SetupError(
       'TFTRT_TENSORFLOW_MISSING',
@@ -131,6 +139,29 @@ export function locateTensorFlow(need: 'run' | 'build' = 'run'): TensorFlowInsta
 function whatIsWrong(home: string): string {
   if (!fs.existsSync(home)) return '; there is no such folder';
   return fs.statSync(home).isDirectory() ? '' : '; that is a file, not a folder';
+}
+
+/** What is in a folder that this user may not look into would be taken for missing. */
+function requireReadable(files: readonly string[], directory: string): void {
+  const unreadable = files.filter(isForbidden);
+  if (unreadable.length === 0) return;
+  throw new SetupError(
+    'TFTRT_TENSORFLOW_UNREADABLE',
+    `TensorFlow's files are not readable by this user (${process.getuid!()}):` +
+      unreadable.map((file) => `\n  not readable: ${file}`).join(''),
+    `Let this user read them and the folders that they are in (\`chmod -R a+rX ${directory}\`, for one), or set TFTRT_TENSORFLOW or ` +
+      'TFTRT_CACHE_DIR to another folder.',
+  );
+}
+
+function isForbidden(file: string): boolean {
+  try {
+    fs.accessSync(file, fs.constants.R_OK);
+    return false;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_ACCESS_DENIED') throw error;
+    return (error as NodeJS.ErrnoException).code === 'EACCES';
+  }
 }
 
 function requireWhole(libraries: readonly string[]): void {

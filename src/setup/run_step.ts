@@ -1,8 +1,29 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
+import os from 'node:os';
 import { TftrtError } from '../errors';
 
 /** How often a long step shows life where there is no terminal for its own progress display, in milliseconds. */
 const HEARTBEAT_MS = 15_000;
+
+/** How long a program has to end after it was told to, in milliseconds. */
+const GRACE_MS = 5000;
+
+/** What stops set-up, and its programs with it. */
+const STOPPING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** Somebody stopped set-up. */
+export class InterruptedError extends TftrtError {
+  /** By which shells know that a program was stopped. */
+  readonly exitCode: number;
+
+  constructor(signal: NodeJS.Signals, title: string) {
+    super(
+      'TFTRT_INTERRUPTED',
+      `Interrupted (${signal}): ${title}. Nothing of it was kept; run the same command again to start anew.`,
+    );
+    this.exitCode = 128 + os.constants.signals[signal];
+  }
+}
 
 /** A program that set-up runs and that may take long. */
 export interface Step {
@@ -27,7 +48,7 @@ export function report(line: string): void {
 
 /**
  * Runs a step. On a terminal the program's own progress shows; elsewhere a line every 15 seconds does, and the output
- * is kept for the error of a failure.
+ * is kept for the error of a failure. Whoever stops this process stops the program and those that it started.
  */
 export async function runStep(step: Step): Promise<void> {
   report(`${step.title} (usually ${step.usually})`);
@@ -37,6 +58,7 @@ export async function runStep(step: Step): Promise<void> {
   const child = spawn(step.command, step.args, {
     cwd: step.cwd,
     env: { ...process.env, ...step.env },
+    detached: true, // a process group of its own, which can be ended as a whole
     stdio: onTerminal ? ['ignore', 2, 2] : ['ignore', 'pipe', 'pipe'],
   });
 
@@ -49,9 +71,17 @@ export async function runStep(step: Step): Promise<void> {
   const heartbeat = setInterval(() => {
     if (!onTerminal) report(`  ${seconds()}: ${lastLine(output) || 'still working'}`);
   }, HEARTBEAT_MS);
-  // Whoever stops set-up means its programs too. (Ctrl-C reaches them by itself.)
-  const stop = (signal: NodeJS.Signals) => child.kill(signal);
-  process.once('SIGTERM', stop).once('SIGHUP', stop);
+  let interruption: InterruptedError | undefined;
+  let grace: NodeJS.Timeout | undefined;
+  const stop = (signal: NodeJS.Signals) => {
+    const isFirst = interruption === undefined;
+    interruption ??= new InterruptedError(signal, step.title);
+    endGroup(child, isFirst ? 'SIGTERM' : 'SIGKILL');
+    grace ??= setTimeout(() => endGroup(child, 'SIGKILL'), GRACE_MS);
+  };
+  for (const signal of STOPPING) process.on(signal, stop);
+  // What the program itself started may outlive it.
+  child.once('exit', () => interruption && endGroup(child, 'SIGKILL'));
 
   try {
     const how = await new Promise<string | null>((resolve) => {
@@ -60,6 +90,7 @@ export async function runStep(step: Step): Promise<void> {
         resolve(signal ? `killed by ${signal}` : code === 0 ? null : `exit code ${code}`),
       );
     });
+    if (interruption !== undefined) throw interruption;
     if (how !== null) {
       const said = onTerminal ? 'Its output is above.' : output.trimEnd();
       const command = [step.command, ...step.args].join(' ');
@@ -70,9 +101,19 @@ export async function runStep(step: Step): Promise<void> {
     }
   } finally {
     clearInterval(heartbeat);
-    process.removeListener('SIGTERM', stop).removeListener('SIGHUP', stop);
+    clearTimeout(grace);
+    for (const signal of STOPPING) process.removeListener(signal, stop);
   }
   report(`  done in ${seconds()}`);
+}
+
+function endGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  if (pid === undefined) return; // it could not be started
+  try {
+    process.kill(-pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
 
 function lastLine(text: string): string {

@@ -83,7 +83,7 @@ describe('tftrt doctor', () => {
       expect(rows.TensorFlow).to.include({ status: 'missing' });
       expect(rows.TensorFlow!.problem).to.contain('libtensorflow_cc.so.2').and.contain('TFTRT_TENSORFLOW');
       expect(rows.TensorFlow!.remedy).to.contain('npx tftrt install');
-      expect(rows['one op on cpu']).to.include({ status: 'wrong', problem: rows.TensorFlow!.problem });
+      expect(rows['one op on cpu']).to.include({ status: 'missing', problem: rows.TensorFlow!.problem });
       expect(diagnosis.complaints.map(({ code }) => code)).to.deep.equal(['TFTRT_TENSORFLOW_MISSING']);
 
       const { stdout } = await tftrt(['doctor'], env);

@@ -1,12 +1,24 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { CUDA_LIBRARIES, TENSORRT_LIBRARIES, TENSORRT_NAMES } from '#src/setup/gpu_libraries';
-import { locateTensorFlow } from '#src/setup/paths';
+import { locateTensorFlow, packageRoot } from '#src/setup/paths';
 import { fakeRegistries, METADATA, PYTHON } from '../setup/fake_registries';
 import { cutOff, fakeTensorFlow, useTemporaryFolder, writeFile } from '../setup/helpers';
 import { linkTensorFlow } from './link_tensorflow';
 import { tftrt } from './run_cli';
+
+/** A process that has ended may be on the system's list until its parent looks. */
+function isRunning(pid: number): boolean {
+  try {
+    return !/^\d+ \(.*\) [ZX]/.test(fs.readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
 
 /** With a pip and a Maven that copy what lies in a folder. TensorFlow's wheel there is links to the real one. */
 describe('tftrt install', () => {
@@ -82,6 +94,36 @@ describe('tftrt install', () => {
     expect(fs.readdirSync(inside('cache')).filter((name) => !name.endsWith('.lock'))).to.deep.equal([]);
   });
 
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    it(`ends pip and what it started on ${signal}, and leaves nothing`, async () => {
+      // As pip runs git, for one.
+      const python = `#!/bin/sh
+        [ "$1 $2 $3" = "-m pip install" ] || exec ${PYTHON} "$@"
+        sleep 60 &
+        echo "$! $$" > "$FAKE/pids.new"; mv "$FAKE/pids.new" "$FAKE/pids"
+        wait`;
+      fs.writeFileSync(inside('bin/python3'), python);
+      const main = path.join(packageRoot, 'dist/cli/main.js');
+      const child = spawn(process.execPath, [main, 'install'], {
+        env: { ...process.env, ...env(), TFTRT_TENSORFLOW: '' },
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
+      let stderr = '';
+      child.stderr.on('data', (data) => {
+        stderr += data;
+      });
+      while (!fs.existsSync(inside('pids'))) await sleep(20);
+      child.kill(signal);
+      const [code] = await once(child, 'close');
+      expect(code, stderr).to.equal(signal === 'SIGINT' ? 130 : 143);
+      expect(stderr).to.contain(`Interrupted (${signal})`).and.not.contain('network');
+      expect(fs.readdirSync(inside('cache')).filter((name) => !name.endsWith('.lock'))).to.deep.equal([]);
+      const [inner, pip] = fs.readFileSync(inside('pids'), 'utf8').trim().split(' ').map(Number);
+      expect(isRunning(pip!)).to.equal(false);
+      expect(isRunning(inner!)).to.equal(false);
+    });
+  }
+
   it('takes a site-packages folder that is there with --from, and fetches nothing', async () => {
     const { code, stderr } = await install('--from', inside('wheels'));
     expect(code, stderr).to.equal(0);
@@ -103,13 +145,40 @@ describe('tftrt install', () => {
     expect((await tftrt(['doctor'], env())).code).to.equal(0);
   });
 
+  it('finds that installed already, also where pip brought it or several run at the same time', async () => {
+    fs.rmSync(inside('wheels/nvidia'), { recursive: true });
+    const from = () => install('--from', inside('wheels'));
+    for (const { code, stderr } of await Promise.all([from(), from(), from()])) {
+      expect(code, stderr).to.equal(0);
+    }
+    expect(log()).to.deep.equal([]);
+    const again = await from();
+    expect(again.code, again.stderr).to.equal(0);
+    expect(again.stderr).to.contain('is installed already');
+    fs.rmSync(inside('cache'), { recursive: true });
+    await install();
+    expect(await from()).to.include({ code: 0 });
+  });
+
+  it('keeps the libraries of a folder without TensorFlow, which is fetched', async () => {
+    fs.rmSync(home(), { recursive: true, force: true });
+    fs.renameSync(inside('wheels/nvidia'), inside('nvidia'));
+    fs.mkdirSync(inside('pack'));
+    fs.renameSync(inside('nvidia'), inside('pack/nvidia'));
+    const { code, stderr } = await install('--from', inside('pack'));
+    expect(code, stderr).to.equal(0);
+    expect(log()).to.have.length(1);
+    expect(fs.existsSync(home('nvidia/cudnn/lib/libcudnn.so.8'))).to.equal(true);
+  });
+
   it('refuses a folder without libraries, and a TensorFlow of another version', async () => {
     fs.mkdirSync(inside('empty'));
     const empty = await install('--from', inside('empty'));
     expect(empty.code).to.equal(1);
     expect(empty.stderr)
-      .to.contain('TFTRT_CUDA_MISSING')
-      .and.contain(`${inside('empty')} lacks`);
+      .to.contain('TFTRT_TENSORFLOW_MISSING')
+      .and.contain(`${inside('empty')} has no TensorFlow 2.17.1`)
+      .and.not.contain('CUDA');
     fakeTensorFlow(inside('old'), '2.9.1');
     const old = await install('--from', inside('old'));
     expect(old.code).to.equal(1);

@@ -36,6 +36,7 @@ describe('tftrt', () => {
     [['install', '--gpu=1'], '--gpu'],
     [['install', '--from', '/nowhere/at/all'], "'/nowhere/at/all' is no folder"],
     [['install', '--from', ''], "'' is no folder"],
+    [['install', '--from', '/tmp', '--from', '/etc'], '--from is there 2 times'],
     [['install', 'folder'], 'folder'],
   ];
   for (const [args, said] of wrong) {

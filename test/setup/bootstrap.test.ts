@@ -6,8 +6,8 @@ import { useTemporaryFolder } from './helpers';
 
 describe('scripts/bootstrap.mjs', () => {
   const folder = useTemporaryFolder();
-  const bootstrap = (env: NodeJS.ProcessEnv = {}) =>
-    spawnSync(process.execPath, [path.join(packageRoot, 'scripts/bootstrap.mjs')], {
+  const bootstrap = (env: NodeJS.ProcessEnv = {}, ...args: string[]) =>
+    spawnSync(process.execPath, [path.join(packageRoot, 'scripts/bootstrap.mjs'), ...args], {
       encoding: 'utf8',
       env: { ...process.env, ...env },
     });
@@ -28,5 +28,20 @@ describe('scripts/bootstrap.mjs', () => {
       '  - make or ninja',
     ]);
     expect(stderr).to.contain('apt-get install python3 python3-pip g++ cmake make\n');
+  });
+
+  it('prints its usage, and refuses what it does not take', () => {
+    const { status, stdout } = bootstrap({ PATH: folder() }, '--help');
+    expect(status).to.equal(0);
+    expect(stdout).to.contain('usage: npm run setup [-- --gpu | --from FOLDER]');
+    for (const [args, said] of [
+      [['--from', '/nope'], '/nope: there is no such folder'],
+      [['--from', '/tmp', '--from', '/etc'], '--from is there 2 times'],
+      [['-x'], 'usage: npm run setup'],
+    ] as const) {
+      const { status, stderr } = bootstrap({}, ...args);
+      expect(status).to.equal(1);
+      expect(stderr).to.contain('TFTRT_INVALID_ARGUMENT').and.contain(said);
+    }
   });
 });

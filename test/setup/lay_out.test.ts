@@ -76,18 +76,76 @@ describe('layOut', () => {
   it('refuses a folder with TensorFlow and only some of the libraries for a GPU', () => {
     fakeTensorFlow(source());
     write(CUDA_LIBRARIES.slice(1));
-    expectTftrtError('TFTRT_CUDA_MISSING', () => layOut(source()));
+    expectTftrtError('TFTRT_CUDA_MISSING', () => layOut(source(), true));
     expect(fs.existsSync(home())).to.equal(false);
+  });
+
+  it('takes TensorFlow out of such a folder where no GPU is', () => {
+    fakeTensorFlow(source());
+    write(CUDA_LIBRARIES.slice(1));
+    layOut(source(), false);
+    expect(fs.readdirSync(home())).to.deep.equal(['tensorflow']);
+  });
+
+  for (const wantsGpu of [true, false]) {
+    it(`finds TensorFlow installed already, ${wantsGpu ? 'with' : 'without'} a GPU`, () => {
+      fakeTensorFlow(source());
+      layOut(source(), wantsGpu);
+      const { ino } = fs.statSync(home('tensorflow'));
+      layOut(source(), wantsGpu);
+      expect(fs.statSync(home('tensorflow')).ino).to.equal(ino);
+      expect(fs.readdirSync(home())).to.deep.equal(['tensorflow']);
+    });
+
+    it(`says first that a folder has no TensorFlow, ${wantsGpu ? 'with' : 'without'} a GPU`, () => {
+      fs.mkdirSync(source());
+      const { message } = expectTftrtError('TFTRT_TENSORFLOW_MISSING', () => layOut(source(), wantsGpu));
+      expect(message.split('\n')[0])
+        .to.contain(`${source()} has no TensorFlow 2.17.1 (`)
+        .and.contain('tensorflow/libtensorflow_cc.so.2');
+      expect(message.includes('CUDA')).to.equal(wantsGpu);
+      expect(message.includes('--gpu')).to.equal(wantsGpu);
+    });
+  }
+
+  it('leaves links that are there already', () => {
+    write([...CUDA_LIBRARIES, ...TENSORRT_LIBRARIES]);
+    layOut(source());
+    const inodes = () => ['nvidia', 'tensorrt'].map((name) => fs.statSync(home(name)).ino);
+    const before = inodes();
+    layOut(source());
+    expect(inodes()).to.deep.equal(before);
+  });
+
+  it('replaces a TensorFlow whose links lead nowhere', () => {
+    fakeTensorFlow(source('old'));
+    layOut(source('old'));
+    fs.rmSync(source('old'), { recursive: true });
+    fakeTensorFlow(source('new'));
+    layOut(source('new'));
+    expect(link('tensorflow/libtensorflow_cc.so.2')).to.equal(source('new/tensorflow/libtensorflow_cc.so.2'));
+    expect(locateTensorFlow('build').version).to.equal('2.17.1');
+  });
+
+  it('names a folder that cannot be used', () => {
+    writeFile(source('file'));
+    fs.symlinkSync('loop', source('loop'));
+    const said = (name: string) => expectTftrtError('TFTRT_INVALID_ARGUMENT', () => layOut(name)).message;
+    expect(said(source('absent'))).to.contain(`${source('absent')}: there is no such folder`);
+    expect(said(source('file', 'inside'))).to.contain('there is no such folder');
+    expect(said(source('file'))).to.contain(`${source('file')}: that is a file`);
+    expect(said(source('loop'))).to.contain(`${source('loop')}: it is a symbolic link that leads to itself`);
+    expect(said('')).to.contain('empty name');
   });
 
   it('replaces what was there, and leaves a TensorFlow that set-up brought', () => {
     write([...CUDA_LIBRARIES, { file: 'libtensorflow_cc.so.2' }, { file: 'libtensorflow_framework.so.2' }]);
     writeFile(home('nvidia/old'));
-    writeFile(home('tensorflow/libtensorflow_cc.so.2'), 'from pip');
+    fakeTensorFlow(home());
     layOut(source());
     layOut(source());
     expect(fs.existsSync(home('nvidia/old'))).to.equal(false);
-    expect(fs.readFileSync(home('tensorflow/libtensorflow_cc.so.2'), 'utf8')).to.equal('from pip');
+    expect(fs.lstatSync(home('tensorflow/libtensorflow_cc.so.2')).isSymbolicLink()).to.equal(false);
   });
 
   it('lists all that the folder lacks, and changes nothing then', () => {
@@ -109,8 +167,12 @@ describe('layOut', () => {
       });
     expect(run(source())).to.include({ status: 0, stdout: '' });
     expect(link('nvidia/cudnn/lib/libcudnn.so.8')).to.equal(source('libcudnn.so.8'));
-    const { status, stderr } = run();
-    expect(status).to.equal(1);
-    expect(stderr).to.contain('TFTRT_INVALID_ARGUMENT').and.contain('usage');
+    for (const args of [[], ['-x'], [source(), source()]]) {
+      const { status, stderr } = run(...args);
+      expect(status).to.equal(1);
+      expect(stderr).to.contain('TFTRT_INVALID_ARGUMENT').and.contain('usage');
+    }
+    expect(run('--help')).to.include({ status: 0, stdout: 'usage: node dist/setup/lay_out.js FOLDER\n' });
+    expect(run('/nope').stderr).to.contain('/nope: there is no such folder');
   });
 });

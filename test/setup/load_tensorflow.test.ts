@@ -89,6 +89,33 @@ describe('loadTensorFlow', () => {
     expect(message).to.contain('unset it and run `npx tftrt install`');
   });
 
+  it('says where there is too little memory to load it', () => {
+    const code = `ulimit -v 1200000; exec "$0" -e "$1"`;
+    const script = `
+      const { addonFile } = require('#src/setup/paths');
+      try {
+        require('#src/setup/load_tensorflow').loadTensorFlow(require(addonFile('tftrt_loader')));
+      } catch ({ code, message }) {
+        console.log(code, message);
+      }`;
+    const { stdout, stderr } = spawnSync('bash', ['-c', code, process.execPath, script], {
+      encoding: 'utf8',
+    });
+    expect(stdout, stderr).to.match(/^TFTRT_TENSORFLOW_LOAD /);
+    expect(stdout).to.contain('not enough memory').and.contain('ulimit -v').and.not.contain('damaged');
+  });
+
+  it('says that there is no /proc', () => {
+    const { code, message } = load(
+      {},
+      `const fs = require('fs');
+       const { readFileSync } = fs;
+       fs.readFileSync = (file, ...more) => readFileSync(file === '/proc/self/maps' ? '/absent' : file, ...more);`,
+    );
+    expect(code).to.equal('TFTRT_NO_PROC');
+    expect(message).to.contain('no such file').and.contain('Mount /proc');
+  });
+
   it('asks the library for its version, whatever the files beside it say', () => {
     fakeTensorFlow(folder(), '2.17.1');
     const library = path.join(folder(), 'tensorflow/libtensorflow_cc.so.2');

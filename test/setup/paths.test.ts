@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -59,6 +60,33 @@ describe('locateTensorFlow', () => {
   const folder = useTemporaryFolder();
   useEnvironment(() => ({ TFTRT_TENSORFLOW: undefined, TFTRT_CACHE_DIR: path.join(folder(), 'cache') }));
 
+  it('calls the default place so', () => {
+    setVariable('TFTRT_CACHE_DIR', undefined);
+    setVariable('XDG_CACHE_HOME', folder());
+    const { message } = expectTftrtError('TFTRT_TENSORFLOW_MISSING', () => locateTensorFlow());
+    expect(message).to.contain(`in ${path.join(folder(), 'tftrt/tensorflow-2.17.1')} (the default place)`);
+  });
+
+  it('says which files this user may not read', () => {
+    const home = path.join(folder(), 'cache', 'tensorflow-2.17.1');
+    fakeTensorFlow(home);
+    fs.chmodSync(path.join(home, 'tensorflow'), 0);
+    // Nothing is forbidden to root.
+    const code = `
+      const { locateTensorFlow } = require('#src/setup/paths');
+      if (process.getuid() === 0) process.setuid(65534);
+      try { locateTensorFlow(); } catch ({ code, message }) { console.log(code, message); }`;
+    try {
+      const { stdout, stderr } = spawnSync(process.execPath, ['-e', code], { encoding: 'utf8' });
+      expect(stdout, stderr).to.match(/^TFTRT_TENSORFLOW_UNREADABLE /);
+      expect(stdout)
+        .to.contain(`not readable: ${home}/tensorflow/libtensorflow_cc.so.2`)
+        .and.not.contain('missing');
+    } finally {
+      fs.chmodSync(path.join(home, 'tensorflow'), 0o755);
+    }
+  });
+
   it('finds the installation in the cache', () => {
     const home = path.join(folder(), 'cache', 'tensorflow-2.17.1');
     fakeTensorFlow(home);
@@ -93,7 +121,7 @@ describe('locateTensorFlow', () => {
   it('lists each missing file in one error, with where it looked and what to do', () => {
     const home = path.join(folder(), 'cache', 'tensorflow-2.17.1');
     const { message } = expectTftrtError('TFTRT_TENSORFLOW_MISSING', () => locateTensorFlow('build'));
-    expect(message).to.contain(`in ${home} (the default place)`);
+    expect(message).to.contain(`in ${home} (in the folder that TFTRT_CACHE_DIR names)`);
     expect(message.match(/^ {2}missing: .*$/gm)).to.deep.equal([
       `  missing: ${home}/tensorflow/libtensorflow_framework.so.2`,
       `  missing: ${home}/tensorflow/libtensorflow_cc.so.2`,
