@@ -127,7 +127,7 @@ describe('tftrt doctor', () => {
 
     it('says that the addon is of another version, or damaged', async () => {
       const addon = (record: object, loader?: string) => {
-        fs.cpSync(path.dirname(addonFile('tftrt')), inside('addon'), { recursive: true });
+        fs.cpSync(path.dirname(addonFile('tftrt')), inside('addon'), { recursive: true, dereference: true });
         fs.writeFileSync(inside('addon', ADDON_RECORD), JSON.stringify(record));
         if (loader !== undefined) fs.writeFileSync(inside('addon/tftrt_loader.node'), loader);
         return { ...cpu, TFTRT_ADDON_DIR: inside('addon') };
