@@ -119,6 +119,36 @@ describe('processes', function () {
       expect(await reports(`await report(() => tf.ready()); ${add}`)).to.deep.equal([MISSING, MISSING]);
     });
 
+    const ready = 'await report(() => tf.ready());';
+
+    it('ready rejects after setBackend did, and after an op, each time', async () => {
+      const set = "await report(() => tf.setBackend('tftrt'));";
+      expect(await reports(`${set} ${ready} ${ready}`)).to.deep.equal([MISSING, MISSING, MISSING]);
+      expect(await reports(`${add} await new Promise(setImmediate); ${ready}`)).to.deep.equal([
+        MISSING,
+        MISSING,
+      ]);
+    });
+
+    it("ready rejects with tfjs-node's stand-in, under both names of the backend", async () => {
+      const set = "await report(() => tf.setBackend('tensorflow'));";
+      expect(await reports(`${ready} ${set} ${ready}`, 'tfjs-backend-tftrt/node')).to.deep.equal([
+        MISSING,
+        MISSING,
+        MISSING,
+      ]);
+      expect(await reports(`${ready}`, './dist/node/tfjs_node.js')).to.deep.equal([MISSING]);
+    });
+
+    it('ready is that of another backend that is in use, and that of tfjs where TensorFlow is there by then', async () => {
+      const { home } = locateTensorFlow();
+      const set = (name: string) => `await report(() => tf.setBackend('${name}'));`;
+      const mend = `process.env.TFTRT_TENSORFLOW = ${JSON.stringify(home)}; tf.engine().reset();`;
+      expect(
+        await reports(`${set('tftrt')} ${set('cpu')} ${ready} ${set('tftrt')} ${mend} ${ready} ${add}`),
+      ).to.deep.equal([MISSING, 'true', 'undefined', MISSING, 'undefined', '3']);
+    });
+
     it('the first use throws, and the process goes on, also with another backend', async () => {
       const other = "await report(() => tf.setBackend('cpu'));";
       expect(await reports(`${add} await new Promise(setImmediate); ${other} ${add}`)).to.deep.equal([
