@@ -4,7 +4,10 @@ import { requireOptions } from './options';
 import { HOW_TO_USE_THE_CPU, hasNvidiaGpu } from './setup/gpu_libraries';
 import type { Precision } from './tensorrt/options';
 
-/** What `configure` takes. All of it concerns the whole process, and is fixed once the backend was used. */
+/**
+ * What `configure` takes. All of it concerns the whole process, and is fixed once the backend was used. A thread or `vm` context
+ * that configures nothing takes what the first one that used the backend was configured with.
+ */
 export interface Configuration {
   /**
    * `cpu`, `gpu`, or `gpu:N` for the N-th GPU that CUDA sees. Without it the environment variable TFTRT_DEVICE decides, and
@@ -135,6 +138,11 @@ export function choose(configuration: Configuration): void {
   chosen = { ...(replaced ? others : chosen), ...configuration };
 }
 
+/** The options that `configure` was called with. */
+export function chosenOptions(): Readonly<Configuration> {
+  return chosen;
+}
+
 /** What `configure` or TFTRT_DEVICE say, unchecked; undefined where it is left to the machine. */
 function wantedDevices(): readonly string[] | undefined {
   if (chosen.devices !== undefined) return chosen.devices;
@@ -162,7 +170,8 @@ export function virtualDevices(): number {
 
 /** How many devices there are to compute on. */
 export function numberOfDevices(): number {
-  return (wantedDevices()?.length ?? 1) * virtualDevices();
+  const devices = started?.configuration.devices ?? wantedDevices();
+  return (devices?.length ?? 1) * virtualDevices();
 }
 
 /** Called once the devices are made: from here on `configure` is an error. Checks that a wanted GPU is in use. */
@@ -177,8 +186,18 @@ export function freezeConfiguration(runtime: NativeRuntime): void {
   started = runtime;
 }
 
+/** What the devices are made with, for all threads and contexts alike. */
+export function deviceOptions(configuration: ResolvedConfiguration) {
+  return {
+    configProto: toConfigProto(configuration),
+    allowTf32: configuration.precision === 'TF32',
+    memoryLimitBytes: configuration.memoryLimitBytes ?? 0,
+    graphArenaBytes: configuration.graphArenaBytes ?? DEFAULT_ARENA_BYTES,
+  };
+}
+
 /** The tensorflow.ConfigProto that makes the devices, as JSON. */
-export function toConfigProto(configuration: ResolvedConfiguration): Record<string, unknown> {
+function toConfigProto(configuration: ResolvedConfiguration): Record<string, unknown> {
   const gpus = configuration.devices.map((device) => parseDevice(device, 'device'));
   const virtual = virtualDevices();
   const threads = configuration.intraOpParallelismThreads;

@@ -212,6 +212,92 @@ describe('processes', function () {
     expectSuccess(ended, `${'TFTRT_INVALID_ARGUMENT '.repeat(4)}ok TFTRT_ALREADY_CONFIGURED`);
   });
 
+  describe('with threads and contexts', () => {
+    const report = `
+      const report = (place, work) => work.then((got) => console.log(place, got), ({ code, message }) => console.log(place, code, message));`;
+    /** What a thread does: `configure` with options, if any, and compute. */
+    const use = (options: string) => `
+      const use = async (tf, tftrt) => {
+        if (${options}) tftrt.configure(${options});
+        await tf.setBackend('tftrt');
+        return tf.add(1, 2).dataSync()[0];
+      };`;
+    const inWorker = (options: string) => `
+      (() => {
+        const { Worker } = require('node:worker_threads');
+        const source = ${JSON.stringify(`${use(options)}
+          const { parentPort } = require('node:worker_threads');
+          use(require('@tensorflow/tfjs'), require('tfjs-backend-tftrt')).then(
+            (got) => parentPort.postMessage({ got }), ({ code, message }) => parentPort.postMessage({ code, message }));`)};
+        return new Promise((resolve, reject) => {
+          new Worker(source, { eval: true }).on('error', reject)
+            .on('message', ({ got, ...error }) => (error.code ? reject(error) : resolve(got)));
+        });
+      })()`;
+    const linesOf = async (code: string) => {
+      const { stdout, stderr, code: exit } = await runNode(`${report} (async () => { ${code} })();`);
+      expect(exit, stderr).to.equal(0);
+      return stdout.trim().split('\n');
+    };
+    const here = "require('@tensorflow/tfjs'), require('tfjs-backend-tftrt')";
+
+    it('one that configures nothing uses the devices that are there', async () => {
+      const lines = await linesOf(`
+        ${use('{ intraOpParallelismThreads: 2, graphArenaBytes: 0 }')}
+        await report('main', use(${here}));
+        await report('worker', ${inWorker('undefined')});
+        const load = require('./dist-dev/test/process/in_context.js').moduleLoader(process.cwd() + '/package.json');
+        const tf = load('@tensorflow/tfjs');
+        load('tfjs-backend-tftrt');
+        await report('context', tf.setBackend('tftrt').then(() => tf.add(1, 2).dataSync()[0]));`);
+      expect(lines).to.deep.equal(['main 3', 'worker 3', 'context 3']);
+    });
+
+    it('the first may be a worker that is gone, and several may start at once', async () => {
+      const options = '{ intraOpParallelismThreads: 2 }';
+      const lines = await linesOf(`
+        ${use('undefined')}
+        await report('first', ${inWorker(options)});
+        await new Promise((resolve) => setTimeout(resolve, 200));
+        await Promise.all([
+          report('one', ${inWorker('undefined')}), report('two', ${inWorker(options)}), report('main', use(${here})),
+        ]);`);
+      expect(lines.sort()).to.deep.equal(['first 3', 'main 3', 'one 3', 'two 3']);
+    });
+
+    it('another choice is an error that names the option; what concerns builds alone is none', async () => {
+      const lines = await linesOf(`
+        ${use("{ device: 'cpu', intraOpParallelismThreads: 2 }")}
+        await report('main', use(${here}));
+        await report('threads', ${inWorker('{ intraOpParallelismThreads: 1 }')});
+        await report('device', ${inWorker("{ device: 'gpu:1' }")});
+        await report('build', ${inWorker("{ device: 'cpu', precision: 'FP16', minimumSegmentSize: 5 }")});`);
+      expect(lines).to.have.length(4);
+      expect(lines[0]).to.equal('main 3');
+      expect(lines[1])
+        .to.match(/^threads TFTRT_ALREADY_CONFIGURED /)
+        .and.include('intraOpParallelismThreads is 1 here and 2 there.');
+      expect(lines[2])
+        .to.match(/^device TFTRT_ALREADY_CONFIGURED /)
+        .and.include('devices is ["gpu:1"] here and ["cpu"] there.');
+      expect(lines[3]).to.equal('build 3');
+    });
+
+    it('one that could not start leaves the choice to the next', async () => {
+      const { home } = locateTensorFlow();
+      const lines = await linesOf(`
+        process.env.TFTRT_TENSORFLOW = ${JSON.stringify(home)};
+        const tf = require('@tensorflow/tfjs');
+        const tftrt = require('tfjs-backend-tftrt');
+        tftrt.configure({ device: 'gpu:77', intraOpParallelismThreads: 1 });
+        await tf.setBackend('tftrt').catch(({ code }) => console.log(code.startsWith('TFTRT_')));
+        await report('worker', ${inWorker("{ device: 'cpu' }")});`);
+      // On a machine with a GPU the devices are made, though without that one.
+      expect(lines[0]).to.equal('true');
+      expect(lines[1]).to.match(/^worker (3|TFTRT_ALREADY_CONFIGURED .*devices is \["cpu"\] here)/);
+    });
+  });
+
   it('name the option of configure that is of the wrong kind', async () => {
     const wrong: Array<[given: string, text: string]> = [
       ['undefined', 'configure takes its options as an object, got undefined; expected'],
