@@ -88,7 +88,7 @@ const LARGEST = Number.MAX_SAFE_INTEGER;
 
 /** Options that are whole numbers, and the least and the most that each may be. */
 const WHOLE_NUMBERS = [
-  ['intraOpParallelismThreads', 1, INT32],
+  ['intraOpParallelismThreads', 1, 1024],
   ['memoryLimitBytes', 1, LARGEST],
   ['graphArenaBytes', 0, LARGEST],
   ['maxWorkspaceSizeBytes', 0, LARGEST],
@@ -99,6 +99,7 @@ const WHOLE_NUMBERS = [
 
 let chosen: Configuration = {};
 let started: NativeRuntime | undefined;
+let startedByImport = false;
 
 /** Takes the options of `configure`. */
 export function choose(configuration: Configuration): void {
@@ -106,7 +107,7 @@ export function choose(configuration: Configuration): void {
     throw new TftrtError(
       'TFTRT_ALREADY_CONFIGURED',
       `configure(${JSON.stringify(configuration)}) comes too late: TensorFlow's devices (${started.deviceName}) were made at the ` +
-        'first use of the backend and last as long as the process. Call configure before any tensor is made.',
+        `first use of the backend and last as long as the process. ${howToConfigureInTime()}`,
     );
   }
   requireOptions('configure', configuration, KNOWN);
@@ -136,6 +137,18 @@ export function choose(configuration: Configuration): void {
   const { device: _device, devices: _devices, ...others } = chosen;
   const replaced = device !== undefined || devices !== undefined;
   chosen = { ...(replaced ? others : chosen), ...configuration };
+}
+
+/** Called where an import uses the backend: nothing of the program need have done it. */
+export function noteStartByImport(): void {
+  startedByImport ||= started === undefined;
+}
+
+function howToConfigureInTime(): string {
+  return startedByImport
+    ? 'The import of tfjs-backend-tftrt/node was that use: call configure, of tfjs-backend-tftrt, before it. As ES modules run after all ' +
+        'that they import, do it in a module of its own that is imported first, or import by `await import()` after the call.'
+    : 'Call configure before any tensor is made.';
 }
 
 /** The options that `configure` was called with. */

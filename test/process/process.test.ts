@@ -1,6 +1,7 @@
+import fs from 'node:fs';
 import path from 'node:path';
 import { expect } from 'chai';
-import { locateTensorFlow } from '#src/setup/paths';
+import { locateTensorFlow, packageRoot } from '#src/setup/paths';
 import { readFixture } from '../support/fixtures';
 import { type Ended, runNode, withoutLinesOfCuda } from './child';
 
@@ -212,6 +213,49 @@ describe('processes', function () {
     expectSuccess(ended, `${'TFTRT_INVALID_ARGUMENT '.repeat(4)}ok TFTRT_ALREADY_CONFIGURED`);
   });
 
+  it("say that the import of tfjs-node's stand-in came before configure, and how to call it in time", async () => {
+    const late = await runNode(
+      `import 'tfjs-backend-tftrt/node';
+      import { configure } from 'tfjs-backend-tftrt';
+      try { configure({ intraOpParallelismThreads: 1 }); } catch ({ code, message }) { console.log(code, message); }`,
+      { module: true },
+    );
+    expect(late.stdout)
+      .to.match(/^TFTRT_ALREADY_CONFIGURED /)
+      .and.include('The import of tfjs-backend-tftrt/node was that use')
+      .and.include('a module of its own that is imported first');
+    const own =
+      "import { configure } from 'tfjs-backend-tftrt'; configure({ intraOpParallelismThreads: 1 });";
+    const folder = fs.mkdtempSync(path.join(packageRoot, 'dist-dev', 'configure-'));
+    try {
+      fs.writeFileSync(path.join(folder, 'configure.mjs'), own);
+      fs.writeFileSync(
+        path.join(folder, 'app.mjs'),
+        `import './configure.mjs';
+        import * as tf from 'tfjs-backend-tftrt/node';
+        console.log(tf.backend().runtime.configuration.intraOpParallelismThreads);`,
+      );
+      expectSuccess(await runNode(`import('${folder}/app.mjs');`), '1');
+    } finally {
+      fs.rmSync(folder, { recursive: true });
+    }
+  });
+
+  it('say that the backend was removed', async () => {
+    const ended = await runNode(`
+      const tf = require('@tensorflow/tfjs');
+      const { loadSavedModel } = require('tfjs-backend-tftrt');
+      tf.setBackend('tftrt').then(async () => {
+        const model = await loadSavedModel(${JSON.stringify(readFixture('saved_models', 'keras_cnn').folder)});
+        tf.removeBackend('tftrt');
+        await tf.setBackend('cpu');
+        try { model.predict(tf.zeros([1, 16, 16, 3])); } catch ({ code, message }) { console.log(code, message); }
+      });`);
+    expect(ended.stdout, ended.stderr)
+      .to.match(/^TFTRT_NOT_REGISTERED /)
+      .and.include("The backend 'tftrt' was removed by tf.removeBackend('tftrt')");
+  });
+
   describe('with threads and contexts', () => {
     const report = `
       const report = (place, work) => work.then((got) => console.log(place, got), ({ code, message }) => console.log(place, code, message));`;
@@ -309,7 +353,8 @@ describe('processes', function () {
       ['{ memoryLimitBytes: 1n }', 'memoryLimitBytes is 1n; expected a whole number from 1 to'],
       ["{ memoryLimitBytes: '1' }", "memoryLimitBytes is '1'; expected"],
       ['{ maxWorkspaceSizeBytes: 2 ** 80 }', 'maxWorkspaceSizeBytes is 1.2'],
-      ['{ intraOpParallelismThreads: 2 ** 31 }', 'expected a whole number from 1 to 2147483647.'],
+      ['{ intraOpParallelismThreads: 1e6 }', 'is 1000000; expected a whole number from 1 to 1024.'],
+      ['{ minimumSegmentSize: 2 ** 31 }', 'expected a whole number from 3 to 2147483647.'],
     ];
     const attempts = wrong.map(([given]) => `attempt(${given});`).join('');
     const { stdout } = await runNode(`
