@@ -1,6 +1,7 @@
 // What `require('@tensorflow/tfjs-node-gpu')` gives: all of @tensorflow/tfjs with `tf.node`, the handlers of `tf.io`, and the
 // backend in use from the start.
 import '..';
+import './peer';
 import * as tf from '@tensorflow/tfjs';
 import { BACKEND_NAME } from '../backend/kernels/table';
 import { registerAlias } from '../backend/register';
