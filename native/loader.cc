@@ -1,12 +1,15 @@
 // Opens TensorFlow's and NVIDIA's libraries before the addon that needs them is loaded. Depends on nothing
 // but Node-API and the dynamic linker, so that a missing or broken library becomes an error message instead
-// of a failed require().
+// of a failed require(). Keeps what the process is configured with, before there is a TensorFlow.
 
 #include <dlfcn.h>
 #include <node_api.h>
 
 #include <cstdlib>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace {
 
@@ -111,6 +114,30 @@ napi_value DriverVersion(napi_env env, napi_callback_info) {
   return function == nullptr || function(&version) != 0 ? MakeNull(env) : MakeNumber(env, version);
 }
 
+// What the process's devices are made with. JavaScript's threads and contexts share nothing else that the
+// first of them can write and all others, also older ones, can read.
+std::mutex configuration_mutex;
+std::optional<std::string> process_configuration;
+
+// adoptConfiguration(wanted: string): string | null
+// The first call in the process decides, and gets null; later ones get what was decided.
+napi_value AdoptConfiguration(napi_env env, napi_callback_info info) {
+  std::string wanted[1];
+  if (!ReadStrings(env, info, "adoptConfiguration(wanted): wanted must be a string", wanted)) return nullptr;
+  std::lock_guard<std::mutex> lock(configuration_mutex);
+  if (process_configuration) return MakeString(env, process_configuration->c_str());
+  process_configuration = std::move(wanted[0]);
+  return MakeNull(env);
+}
+
+// dropConfiguration(): void
+// For who decided, and could not make the devices.
+napi_value DropConfiguration(napi_env, napi_callback_info) {
+  std::lock_guard<std::mutex> lock(configuration_mutex);
+  process_configuration.reset();
+  return nullptr;
+}
+
 }  // namespace
 
 NAPI_MODULE_INIT() {
@@ -119,6 +146,9 @@ NAPI_MODULE_INIT() {
       {"version", nullptr, Version, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
       {"call", nullptr, Call, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
       {"driverVersion", nullptr, DriverVersion, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
+      {"adoptConfiguration", nullptr, AdoptConfiguration, nullptr, nullptr, nullptr, napi_enumerable,
+       nullptr},
+      {"dropConfiguration", nullptr, DropConfiguration, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
   };
   napi_define_properties(env, exports, sizeof(functions) / sizeof(functions[0]), functions);
   return exports;

@@ -4,7 +4,10 @@ import { requireOptions } from './options';
 import { HOW_TO_USE_THE_CPU, hasNvidiaGpu } from './setup/gpu_libraries';
 import type { Precision } from './tensorrt/options';
 
-/** What `configure` takes. All of it concerns the whole process, and is fixed once the backend was used. */
+/**
+ * What `configure` takes. All of it concerns the whole process, and is fixed once the backend was used. A thread or `vm` context
+ * that configures nothing takes what the first one that used the backend was configured with.
+ */
 export interface Configuration {
   /**
    * `cpu`, `gpu`, or `gpu:N` for the N-th GPU that CUDA sees. Without it the environment variable TFTRT_DEVICE decides, and
@@ -85,7 +88,7 @@ const LARGEST = Number.MAX_SAFE_INTEGER;
 
 /** Options that are whole numbers, and the least and the most that each may be. */
 const WHOLE_NUMBERS = [
-  ['intraOpParallelismThreads', 1, INT32],
+  ['intraOpParallelismThreads', 1, 1024],
   ['memoryLimitBytes', 1, LARGEST],
   ['graphArenaBytes', 0, LARGEST],
   ['maxWorkspaceSizeBytes', 0, LARGEST],
@@ -96,6 +99,7 @@ const WHOLE_NUMBERS = [
 
 let chosen: Configuration = {};
 let started: NativeRuntime | undefined;
+let startedByImport = false;
 
 /** Takes the options of `configure`. */
 export function choose(configuration: Configuration): void {
@@ -103,7 +107,7 @@ export function choose(configuration: Configuration): void {
     throw new TftrtError(
       'TFTRT_ALREADY_CONFIGURED',
       `configure(${JSON.stringify(configuration)}) comes too late: TensorFlow's devices (${started.deviceName}) were made at the ` +
-        'first use of the backend and last as long as the process. Call configure before any tensor is made.',
+        `first use of the backend and last as long as the process. ${howToConfigureInTime()}`,
     );
   }
   requireOptions('configure', configuration, KNOWN);
@@ -135,6 +139,23 @@ export function choose(configuration: Configuration): void {
   chosen = { ...(replaced ? others : chosen), ...configuration };
 }
 
+/** Called where an import uses the backend: nothing of the program need have done it. */
+export function noteStartByImport(): void {
+  startedByImport ||= started === undefined;
+}
+
+function howToConfigureInTime(): string {
+  return startedByImport
+    ? 'The import of tfjs-backend-tftrt/node was that use: call configure, of tfjs-backend-tftrt, before it. As ES modules run after all ' +
+        'that they import, do it in a module of its own that is imported first, or import by `await import()` after the call.'
+    : 'Call configure before any tensor is made.';
+}
+
+/** The options that `configure` was called with. */
+export function chosenOptions(): Readonly<Configuration> {
+  return chosen;
+}
+
 /** What `configure` or TFTRT_DEVICE say, unchecked; undefined where it is left to the machine. */
 function wantedDevices(): readonly string[] | undefined {
   if (chosen.devices !== undefined) return chosen.devices;
@@ -162,7 +183,8 @@ export function virtualDevices(): number {
 
 /** How many devices there are to compute on. */
 export function numberOfDevices(): number {
-  return (wantedDevices()?.length ?? 1) * virtualDevices();
+  const devices = started?.configuration.devices ?? wantedDevices();
+  return (devices?.length ?? 1) * virtualDevices();
 }
 
 /** Called once the devices are made: from here on `configure` is an error. Checks that a wanted GPU is in use. */
@@ -177,8 +199,18 @@ export function freezeConfiguration(runtime: NativeRuntime): void {
   started = runtime;
 }
 
+/** What the devices are made with, for all threads and contexts alike. */
+export function deviceOptions(configuration: ResolvedConfiguration) {
+  return {
+    configProto: toConfigProto(configuration),
+    allowTf32: configuration.precision === 'TF32',
+    memoryLimitBytes: configuration.memoryLimitBytes ?? 0,
+    graphArenaBytes: configuration.graphArenaBytes ?? DEFAULT_ARENA_BYTES,
+  };
+}
+
 /** The tensorflow.ConfigProto that makes the devices, as JSON. */
-export function toConfigProto(configuration: ResolvedConfiguration): Record<string, unknown> {
+function toConfigProto(configuration: ResolvedConfiguration): Record<string, unknown> {
   const gpus = configuration.devices.map((device) => parseDevice(device, 'device'));
   const virtual = virtualDevices();
   const threads = configuration.intraOpParallelismThreads;

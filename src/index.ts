@@ -1,3 +1,4 @@
+import './peers';
 import { GraphModel } from '@tensorflow/tfjs-converter';
 import { registerTftrt } from './backend/register';
 import { registerFileRouter } from './io/file_router';

@@ -1,14 +1,14 @@
 import {
   currentConfiguration,
-  DEFAULT_ARENA_BYTES,
+  deviceOptions,
   freezeConfiguration,
   numberOfDevices,
   type ResolvedConfiguration,
-  toConfigProto,
   virtualDevices,
 } from './config';
 import { DT } from './dtypes';
 import { TftrtError } from './errors';
+import { withProcessConfiguration } from './process_configuration';
 import { loadAddonFile, loadLibraryLoader } from './setup/load_addon';
 import { loadCuda, loadTensorRt } from './setup/load_gpu_libraries';
 import { loadTensorFlow } from './setup/load_tensorflow';
@@ -282,14 +282,15 @@ export class NativeRuntime {
   ) {
     const virtual = virtualDevices();
     this.device = configuration.devices[Math.floor(number / virtual)]!;
-    this.configProto = toConfigProto(configuration);
+    const options = deviceOptions(configuration);
+    this.configProto = options.configProto;
     this.tensorFlowVersion = addon.start(
-      JSON.stringify(this.configProto),
-      configuration.precision === 'TF32',
+      JSON.stringify(options.configProto),
+      options.allowTf32,
       this.commands,
       TftrtError,
-      configuration.memoryLimitBytes ?? 0,
-      configuration.graphArenaBytes ?? DEFAULT_ARENA_BYTES,
+      options.memoryLimitBytes,
+      options.graphArenaBytes,
       virtual,
       number,
     );
@@ -326,14 +327,15 @@ export function startedRuntimes(): NativeRuntime[] {
 function start(device: number): NativeRuntime {
   if (runtimes[0] === undefined) {
     const loader = loadLibraryLoader();
-    const configuration = currentConfiguration();
+    const wanted = currentConfiguration();
     locateTensorFlow(); // where that is missing, it is what to say first
-    if (configuration.devices[0] !== 'cpu') loadCuda(loader);
-    loadTensorFlow(loader);
-    const addon = loadAddonFile('tftrt') as NativeAddon;
-    const started = new NativeRuntime(addon, configuration);
+    const started = withProcessConfiguration(loader, wanted, (configuration) => {
+      if (configuration.devices[0] !== 'cpu') loadCuda(loader);
+      loadTensorFlow(loader);
+      return new NativeRuntime(loadAddonFile('tftrt') as NativeAddon, configuration);
+    });
     // Not in the middle of serving: loading it takes a while.
-    if (configuration.allowBuildAtRuntime && started.onGpu) loadTensorRt(loader);
+    if (started.configuration.allowBuildAtRuntime && started.onGpu) loadTensorRt(loader);
     freezeConfiguration(started);
     process.once('exit', () => {
       for (const runtime of startedRuntimes()) runtime.addon.finish();

@@ -1,4 +1,4 @@
-import { findBackend, getBackend } from '@tensorflow/tfjs-core';
+import { findBackend, findBackendFactory, getBackend } from '@tensorflow/tfjs-core';
 import { TftrtError } from '../errors';
 import { TftrtBackend } from './backend';
 import { BACKEND_NAME } from './kernels/table';
@@ -21,6 +21,9 @@ export function tftrtBackend(device = activeDevice()): TftrtBackend {
   backend?.memory();
   throw new TftrtError(
     'TFTRT_NOT_REGISTERED',
-    `The backend '${name}' is not registered with this copy of @tensorflow/tfjs-core: two copies are installed.`,
+    findBackendFactory(name) === null
+      ? `The backend '${name}' was removed by tf.removeBackend('${name}'): models and images of this package cannot be used without it, ` +
+          'in this thread. To compute with another backend for a while, use tf.setBackend() alone; to free the memory, dispose of models and tensors.'
+      : `The backend '${name}' is not that of tfjs-backend-tftrt: other code registered one by that name first. Give that another name.`,
   );
 }

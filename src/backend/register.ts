@@ -70,6 +70,8 @@ function createBackend(device: number, name: string): KernelBackend {
     const backend = new TftrtBackend(nativeRuntime(device));
     registerForeignKernels(name);
     isAvailable(name);
+    // Another thread may have configured more devices than this one.
+    registerDevices();
     return backend;
   } catch (error) {
     return unavailableBackend(name, error as Error);

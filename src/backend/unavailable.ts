@@ -1,4 +1,4 @@
-import { getBackend, type KernelBackend, registerKernel } from '@tensorflow/tfjs-core';
+import { engine, getBackend, type KernelBackend, registerKernel } from '@tensorflow/tfjs-core';
 
 /** What tfjs may ask for, or call, without wanting the backend to compute. */
 const HARMLESS = new Map<string | symbol, unknown>([
@@ -22,6 +22,7 @@ interface Refusal {
 /** By the names of backends that cannot be used. */
 const refusals = new Map<string, Refusal>();
 const withKernel = new Set<string>();
+let readyChecks = false;
 
 /**
  * What a factory returns where the backend cannot be used: a stand-in whose every use throws the reason. An exception of the
@@ -57,6 +58,7 @@ function refuse(name: string, reason: Error): void {
     refusal.silent = false;
   });
   refusals.set(name, refusal);
+  checkWhenReady();
   if (withKernel.has(name)) return;
   withKernel.add(name);
   const requireAvailable = () => {
@@ -69,4 +71,20 @@ function refuse(name: string, reason: Error): void {
     kernelFunc: () => [],
     setupFunc: requireAvailable,
   });
+}
+
+/**
+ * tfjs is ready once there is a backend, whatever that can do. Programs ask it to know whether they may start, or are in good
+ * health: while the active backend cannot be used, `ready` rejects with the reason. With another backend it is tfjs's own.
+ */
+function checkWhenReady(): void {
+  if (readyChecks) return;
+  readyChecks = true;
+  const tfjs = engine();
+  const ready = tfjs.ready.bind(tfjs);
+  tfjs.ready = async () => {
+    await ready();
+    const refusal = refusals.get(getBackend());
+    if (refusal !== undefined) throw refusal.reason;
+  };
 }

@@ -77,13 +77,15 @@ export function checkArguments(
   const isText = (value: unknown) => typeof value === 'string';
   const problem = !isText(directory)
     ? `the folder is ${directory}; expected a path`
-    : (directory as string).startsWith('file://')
-      ? `the folder is ${directory}; expected a path, not a URL`
-      : !Array.isArray(tags) || !tags.every(isText)
-        ? `tags is ${JSON.stringify(tags)}; expected an array of strings`
-        : !isText(signature)
-          ? `signature is ${signature}; expected a string`
-          : null;
+    : directory === ''
+      ? "the folder is ''; expected a path"
+      : (directory as string).startsWith('file://')
+        ? `the folder is ${directory}; expected a path, not a URL`
+        : !Array.isArray(tags) || !tags.every(isText)
+          ? `tags is ${JSON.stringify(tags)}; expected an array of strings`
+          : !isText(signature)
+            ? `signature is ${signature}; expected a string`
+            : null;
   if (problem !== null) throw new TftrtError('TFTRT_INVALID_ARGUMENT', `${caller}: ${problem}.`);
 }
 

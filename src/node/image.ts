@@ -1,11 +1,10 @@
-import { types } from 'node:util';
 import { type BackendValues, engine, type Tensor, type Tensor3D, type Tensor4D } from '@tensorflow/tfjs-core';
 import { tftrtBackend } from '../backend/active';
 import { type CallOperand, KernelCall } from '../backend/kernels/call';
 import type { Attributes } from '../backend/op_attributes';
 import { TftrtError } from '../errors';
 import { imageAttributes } from './image_attributes';
-import { imageType } from './image_type';
+import { imageType, requireBytes } from './image_type';
 
 /**
  * Decodes a JPEG, PNG, BMP or GIF to int32 values from 0 to 255 of shape [height, width, channels]; `channels` 0 takes the
@@ -18,6 +17,7 @@ export function decodeImage(
   expandAnimations = true,
 ): Tensor3D | Tensor4D {
   requireInt32(dtype);
+  requireBytes('decodeImage', content);
   switch (imageType(content)) {
     case 'jpeg':
       return decodeJpeg(content, channels);
@@ -82,12 +82,7 @@ function requireInt32(dtype: string): void {
 }
 
 function decode<T extends Tensor>(content: Uint8Array, op: string, attributes: Attributes): T {
-  if (!types.isUint8Array(content)) {
-    throw new TftrtError(
-      'TFTRT_INVALID_ARGUMENT',
-      `${op} takes the bytes of an image as a Uint8Array, got ${content === null ? 'null' : typeof content}.`,
-    );
-  }
+  requireBytes(op, content);
   const checked = imageAttributes(op, attributes);
   const backend = tftrtBackend();
   const bytes = backend.write([content] as unknown as BackendValues, [], 'string');

@@ -1,9 +1,11 @@
 // What `require('@tensorflow/tfjs-node-gpu')` gives: all of @tensorflow/tfjs with `tf.node`, the handlers of `tf.io`, and the
 // backend in use from the start.
 import '..';
+import './peer';
 import * as tf from '@tensorflow/tfjs';
 import { BACKEND_NAME } from '../backend/kernels/table';
 import { registerAlias } from '../backend/register';
+import { noteStartByImport } from '../config';
 import { fileSystem } from '../io/graph_def_files';
 import { exportInstead, firstCopy } from '../one_copy';
 import { installBackendHelpers } from './backend_helpers';
@@ -53,6 +55,7 @@ if (firstCopy === undefined) {
   // What `fit` prints unless its `verbose` is 0.
   tf.registerCallbackConstructor(1, ProgbarLogger);
 
+  noteStartByImport();
   // Where TensorFlow cannot be loaded, every use of the backend throws the reason.
   tf.setBackend(BACKEND_NAME).catch(() => undefined);
 } else {

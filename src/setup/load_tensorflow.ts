@@ -19,6 +19,10 @@ export interface LibraryLoader {
   call(library: string, symbol: string): number | null;
   /** The CUDA version that NVIDIA's driver, once opened, can do: 12030 for 12.3. */
   driverVersion(): number | null;
+  /** The first call in the process decides what that is configured with, and gets null; later ones get what was decided. */
+  adoptConfiguration(wanted: string): string | null;
+  /** For who decided, and could not make the devices. */
+  dropConfiguration(): void;
 }
 
 /**

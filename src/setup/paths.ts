@@ -8,12 +8,30 @@ import { damageOf } from './shared_library';
 /** The one version of TensorFlow that the addon is built and tested with: the last release with TF-TRT. */
 export const TENSORFLOW_VERSION = '2.17.1';
 
+const ownPackage = findPackage();
+
 /** The folder of this package: it holds package.json, native/ and the built addon. */
-export const packageRoot = path.resolve(__dirname, '..', '..');
+export const packageRoot = ownPackage.folder;
 
 /** The version of this package. */
 export function packageVersion(): string {
-  return (require(path.join(packageRoot, 'package.json')) as { version: string }).version;
+  return ownPackage.version;
+}
+
+/** From this file up; throws where a bundler has put it into a file elsewhere. */
+function findPackage(): { readonly folder: string; readonly version: string } {
+  try {
+    const folder = path.resolve(__dirname, '..', '..');
+    const { name, version } = JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8'));
+    if (name === 'tfjs-backend-tftrt') return { folder, version };
+  } catch {
+    // No such file, or no `__dirname`: the bundle is an ES module.
+  }
+  throw new TftrtError(
+    'TFTRT_BUNDLED',
+    'The package tfjs-backend-tftrt was bundled, and its addon and other files are not beside the bundle. Keep tfjs-backend-tftrt ' +
+      'and @tensorflow/* external (esbuild: --packages=external), and installed where the bundle runs.',
+  );
 }
 
 /** The file of a built addon. TFTRT_ADDON_DIR names another build than the usual one, such as one with a sanitizer. */

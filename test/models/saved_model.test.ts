@@ -234,6 +234,7 @@ describe('SavedModels', () => {
     const bad: unknown[][] = [
       [undefined],
       ['file:///x'],
+      [''],
       [folder('two_inputs'), { tags: 'serve' }],
       [folder('two_inputs'), { signature: 5 }],
       [folder('two_inputs'), { tag: ['serve'] }],

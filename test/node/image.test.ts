@@ -133,7 +133,16 @@ describe('tf.node: images', () => {
   const failures: Array<[string, () => unknown, string]> = [
     ['no image', () => node.decodeImage(Buffer.from('no image')), notAnImage],
     ['no bytes', () => node.decodeImage(new Uint8Array(0)), notAnImage],
-    ['no array', () => node.decodeImage('a.png' as never), notAnImage],
+    [
+      'a path',
+      () => node.decodeImage('/tmp/a.png' as never),
+      'decodeImage takes the bytes of an image: expected a Uint8Array, got string: to decode a file, read it first',
+    ],
+    [
+      'an ArrayBuffer',
+      () => node.decodeImage(new ArrayBuffer(8) as never),
+      'expected a Uint8Array, got an object (ArrayBuffer).',
+    ],
     ['a path for a PNG', () => node.decodePng('a.png' as never), 'DecodePng takes the bytes'],
     ['another dtype', () => node.decodeImage(rgb, 0, 'float32'), onlyInt32],
     ['another dtype of a PNG', () => node.decodePng(rgb, 0, 'float32'), onlyInt32],

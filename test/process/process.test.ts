@@ -1,6 +1,7 @@
+import fs from 'node:fs';
 import path from 'node:path';
 import { expect } from 'chai';
-import { locateTensorFlow } from '#src/setup/paths';
+import { locateTensorFlow, packageRoot } from '#src/setup/paths';
 import { readFixture } from '../support/fixtures';
 import { type Ended, runNode, withoutLinesOfCuda } from './child';
 
@@ -119,6 +120,36 @@ describe('processes', function () {
       expect(await reports(`await report(() => tf.ready()); ${add}`)).to.deep.equal([MISSING, MISSING]);
     });
 
+    const ready = 'await report(() => tf.ready());';
+
+    it('ready rejects after setBackend did, and after an op, each time', async () => {
+      const set = "await report(() => tf.setBackend('tftrt'));";
+      expect(await reports(`${set} ${ready} ${ready}`)).to.deep.equal([MISSING, MISSING, MISSING]);
+      expect(await reports(`${add} await new Promise(setImmediate); ${ready}`)).to.deep.equal([
+        MISSING,
+        MISSING,
+      ]);
+    });
+
+    it("ready rejects with tfjs-node's stand-in, under both names of the backend", async () => {
+      const set = "await report(() => tf.setBackend('tensorflow'));";
+      expect(await reports(`${ready} ${set} ${ready}`, 'tfjs-backend-tftrt/node')).to.deep.equal([
+        MISSING,
+        MISSING,
+        MISSING,
+      ]);
+      expect(await reports(`${ready}`, './dist/node/tfjs_node.js')).to.deep.equal([MISSING]);
+    });
+
+    it('ready is that of another backend that is in use, and that of tfjs where TensorFlow is there by then', async () => {
+      const { home } = locateTensorFlow();
+      const set = (name: string) => `await report(() => tf.setBackend('${name}'));`;
+      const mend = `process.env.TFTRT_TENSORFLOW = ${JSON.stringify(home)}; tf.engine().reset();`;
+      expect(
+        await reports(`${set('tftrt')} ${set('cpu')} ${ready} ${set('tftrt')} ${mend} ${ready} ${add}`),
+      ).to.deep.equal([MISSING, 'true', 'undefined', MISSING, 'undefined', '3']);
+    });
+
     it('the first use throws, and the process goes on, also with another backend', async () => {
       const other = "await report(() => tf.setBackend('cpu'));";
       expect(await reports(`${add} await new Promise(setImmediate); ${other} ${add}`)).to.deep.equal([
@@ -182,6 +213,135 @@ describe('processes', function () {
     expectSuccess(ended, `${'TFTRT_INVALID_ARGUMENT '.repeat(4)}ok TFTRT_ALREADY_CONFIGURED`);
   });
 
+  it("say that the import of tfjs-node's stand-in came before configure, and how to call it in time", async () => {
+    const late = await runNode(
+      `import 'tfjs-backend-tftrt/node';
+      import { configure } from 'tfjs-backend-tftrt';
+      try { configure({ intraOpParallelismThreads: 1 }); } catch ({ code, message }) { console.log(code, message); }`,
+      { module: true },
+    );
+    expect(late.stdout)
+      .to.match(/^TFTRT_ALREADY_CONFIGURED /)
+      .and.include('The import of tfjs-backend-tftrt/node was that use')
+      .and.include('a module of its own that is imported first');
+    const own =
+      "import { configure } from 'tfjs-backend-tftrt'; configure({ intraOpParallelismThreads: 1 });";
+    const folder = fs.mkdtempSync(path.join(packageRoot, 'dist-dev', 'configure-'));
+    try {
+      fs.writeFileSync(path.join(folder, 'configure.mjs'), own);
+      fs.writeFileSync(
+        path.join(folder, 'app.mjs'),
+        `import './configure.mjs';
+        import * as tf from 'tfjs-backend-tftrt/node';
+        console.log(tf.backend().runtime.configuration.intraOpParallelismThreads);`,
+      );
+      expectSuccess(await runNode(`import('${folder}/app.mjs');`), '1');
+    } finally {
+      fs.rmSync(folder, { recursive: true });
+    }
+  });
+
+  it('say that the backend was removed', async () => {
+    const ended = await runNode(`
+      const tf = require('@tensorflow/tfjs');
+      const { loadSavedModel } = require('tfjs-backend-tftrt');
+      tf.setBackend('tftrt').then(async () => {
+        const model = await loadSavedModel(${JSON.stringify(readFixture('saved_models', 'keras_cnn').folder)});
+        tf.removeBackend('tftrt');
+        await tf.setBackend('cpu');
+        try { model.predict(tf.zeros([1, 16, 16, 3])); } catch ({ code, message }) { console.log(code, message); }
+      });`);
+    expect(ended.stdout, ended.stderr)
+      .to.match(/^TFTRT_NOT_REGISTERED /)
+      .and.include("The backend 'tftrt' was removed by tf.removeBackend('tftrt')");
+  });
+
+  describe('with threads and contexts', () => {
+    const report = `
+      const report = (place, work) => work.then((got) => console.log(place, got), ({ code, message }) => console.log(place, code, message));`;
+    /** What a thread does: `configure` with options, if any, and compute. */
+    const use = (options: string) => `
+      const use = async (tf, tftrt) => {
+        if (${options}) tftrt.configure(${options});
+        await tf.setBackend('tftrt');
+        return tf.add(1, 2).dataSync()[0];
+      };`;
+    const inWorker = (options: string) => `
+      (() => {
+        const { Worker } = require('node:worker_threads');
+        const source = ${JSON.stringify(`${use(options)}
+          const { parentPort } = require('node:worker_threads');
+          use(require('@tensorflow/tfjs'), require('tfjs-backend-tftrt')).then(
+            (got) => parentPort.postMessage({ got }), ({ code, message }) => parentPort.postMessage({ code, message }));`)};
+        return new Promise((resolve, reject) => {
+          new Worker(source, { eval: true }).on('error', reject)
+            .on('message', ({ got, ...error }) => (error.code ? reject(error) : resolve(got)));
+        });
+      })()`;
+    const linesOf = async (code: string) => {
+      const { stdout, stderr, code: exit } = await runNode(`${report} (async () => { ${code} })();`);
+      expect(exit, stderr).to.equal(0);
+      return stdout.trim().split('\n');
+    };
+    const here = "require('@tensorflow/tfjs'), require('tfjs-backend-tftrt')";
+
+    it('one that configures nothing uses the devices that are there', async () => {
+      const lines = await linesOf(`
+        ${use('{ intraOpParallelismThreads: 2, graphArenaBytes: 0 }')}
+        await report('main', use(${here}));
+        await report('worker', ${inWorker('undefined')});
+        const load = require('./dist-dev/test/process/in_context.js').moduleLoader(process.cwd() + '/package.json');
+        const tf = load('@tensorflow/tfjs');
+        load('tfjs-backend-tftrt');
+        await report('context', tf.setBackend('tftrt').then(() => tf.add(1, 2).dataSync()[0]));`);
+      expect(lines).to.deep.equal(['main 3', 'worker 3', 'context 3']);
+    });
+
+    it('the first may be a worker that is gone, and several may start at once', async () => {
+      const options = '{ intraOpParallelismThreads: 2 }';
+      const lines = await linesOf(`
+        ${use('undefined')}
+        await report('first', ${inWorker(options)});
+        await new Promise((resolve) => setTimeout(resolve, 200));
+        await Promise.all([
+          report('one', ${inWorker('undefined')}), report('two', ${inWorker(options)}), report('main', use(${here})),
+        ]);`);
+      expect(lines.sort()).to.deep.equal(['first 3', 'main 3', 'one 3', 'two 3']);
+    });
+
+    it('another choice is an error that names the option; what concerns builds alone is none', async () => {
+      const lines = await linesOf(`
+        ${use("{ device: 'cpu', intraOpParallelismThreads: 2 }")}
+        await report('main', use(${here}));
+        await report('threads', ${inWorker('{ intraOpParallelismThreads: 1 }')});
+        await report('device', ${inWorker("{ device: 'gpu:1' }")});
+        await report('build', ${inWorker("{ device: 'cpu', precision: 'FP16', minimumSegmentSize: 5 }")});`);
+      expect(lines).to.have.length(4);
+      expect(lines[0]).to.equal('main 3');
+      expect(lines[1])
+        .to.match(/^threads TFTRT_ALREADY_CONFIGURED /)
+        .and.include('intraOpParallelismThreads is 1 here and 2 there.');
+      expect(lines[2])
+        .to.match(/^device TFTRT_ALREADY_CONFIGURED /)
+        .and.include('devices is ["gpu:1"] here and ["cpu"] there.');
+      expect(lines[3]).to.equal('build 3');
+    });
+
+    it('one that could not start leaves the choice to the next', async () => {
+      const { home } = locateTensorFlow();
+      const lines = await linesOf(`
+        process.env.TFTRT_TENSORFLOW = ${JSON.stringify(home)};
+        const tf = require('@tensorflow/tfjs');
+        const tftrt = require('tfjs-backend-tftrt');
+        tftrt.configure({ device: 'gpu:77', intraOpParallelismThreads: 1 });
+        await tf.setBackend('tftrt').catch(({ code }) => console.log(code.startsWith('TFTRT_')));
+        await report('worker', ${inWorker("{ device: 'cpu' }")});`);
+      // On a machine with a GPU the devices are made, though without that one.
+      expect(lines[0]).to.equal('true');
+      expect(lines[1]).to.match(/^worker (3|TFTRT_ALREADY_CONFIGURED .*devices is \["cpu"\] here)/);
+    });
+  });
+
   it('name the option of configure that is of the wrong kind', async () => {
     const wrong: Array<[given: string, text: string]> = [
       ['undefined', 'configure takes its options as an object, got undefined; expected'],
@@ -193,7 +353,8 @@ describe('processes', function () {
       ['{ memoryLimitBytes: 1n }', 'memoryLimitBytes is 1n; expected a whole number from 1 to'],
       ["{ memoryLimitBytes: '1' }", "memoryLimitBytes is '1'; expected"],
       ['{ maxWorkspaceSizeBytes: 2 ** 80 }', 'maxWorkspaceSizeBytes is 1.2'],
-      ['{ intraOpParallelismThreads: 2 ** 31 }', 'expected a whole number from 1 to 2147483647.'],
+      ['{ intraOpParallelismThreads: 1e6 }', 'is 1000000; expected a whole number from 1 to 1024.'],
+      ['{ minimumSegmentSize: 2 ** 31 }', 'expected a whole number from 3 to 2147483647.'],
     ];
     const attempts = wrong.map(([given]) => `attempt(${given});`).join('');
     const { stdout } = await runNode(`
