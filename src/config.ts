@@ -2,7 +2,7 @@ import { TftrtError } from './errors';
 import type { NativeRuntime } from './native';
 import { requireOptions } from './options';
 import { HOW_TO_USE_THE_CPU, hasNvidiaGpu } from './setup/gpu_libraries';
-import type { Precision } from './tensorrt/options';
+import { PRECISIONS, type Precision } from './tensorrt/options';
 
 /**
  * What `configure` takes. All of it concerns the whole process, and is fixed once the backend was used. A thread or `vm` context
@@ -80,8 +80,6 @@ const KNOWN: ReadonlySet<string> = new Set<keyof Configuration>([
 
 /** What recording CUDA graphs takes by default. */
 export const DEFAULT_ARENA_BYTES = 2 ** 30;
-
-const PRECISIONS: readonly Precision[] = ['FP32', 'TF32', 'FP16', 'INT8'];
 
 const INT32 = 2 ** 31 - 1;
 const LARGEST = Number.MAX_SAFE_INTEGER;

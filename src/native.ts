@@ -328,10 +328,10 @@ function start(device: number): NativeRuntime {
   if (runtimes[0] === undefined) {
     const loader = loadLibraryLoader();
     const wanted = currentConfiguration();
-    locateTensorFlow(); // where that is missing, it is what to say first
+    const tensorflow = locateTensorFlow(); // where that is missing, it is what to say first
     const started = withProcessConfiguration(loader, wanted, (configuration) => {
       if (configuration.devices[0] !== 'cpu') loadCuda(loader);
-      loadTensorFlow(loader);
+      loadTensorFlow(loader, tensorflow);
       return new NativeRuntime(loadAddonFile('tftrt') as NativeAddon, configuration);
     });
     // Not in the middle of serving: loading it takes a while.

@@ -26,15 +26,17 @@ export interface LibraryLoader {
 }
 
 /**
- * Loads TensorFlow's libraries into this process, so that the addon that is linked with them can be loaded next.
- * Costs little when they are loaded already (another thread did it).
+ * Loads TensorFlow's libraries, as `locateTensorFlow` found them, into this process, so that the addon that is linked with them
+ * can be loaded next. Costs little when they are loaded already (another thread did it).
  */
-export function loadTensorFlow(loader: LibraryLoader): TensorFlowInstallation {
-  return sayingPermission(() => load(loader));
+export function loadTensorFlow(
+  loader: LibraryLoader,
+  tensorflow: TensorFlowInstallation = locateTensorFlow(),
+): TensorFlowInstallation {
+  return sayingPermission(() => load(loader, tensorflow));
 }
 
-function load(loader: LibraryLoader): TensorFlowInstallation {
-  const tensorflow = locateTensorFlow();
+function load(loader: LibraryLoader, tensorflow: TensorFlowInstallation): TensorFlowInstallation {
   refuseOtherTensorFlow(tensorflow);
   // libtensorflow_cc brings libtensorflow_framework itself, from the folder it is in. The two define some thousand
   // symbols twice (registries, locks, counters); opened together, one definition serves both, as it does in Python.
