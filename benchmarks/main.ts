@@ -8,8 +8,10 @@ import { cases } from './cases';
 import { currentLoad, describeMachine, type Machine } from './machine';
 import { ensureBenchModels } from './models';
 import { ensurePeer } from './peer';
+import { progress } from './progress';
 import { notesOf, tableOf, verdictLines } from './report';
 import { runCase } from './run_case';
+import { significantDigits } from './significant_digits';
 import { judge, type Verdict } from './targets';
 import type { Case, CaseResult } from './types';
 
@@ -22,6 +24,9 @@ interface Options {
   readonly check: boolean;
   readonly out?: string;
 }
+
+/** More than any of these figures is worth. */
+const rounded = significantDigits(5);
 
 async function main(): Promise<void> {
   const { chosen, rounds, check, out } = options();
@@ -90,16 +95,6 @@ function options(): Options {
 /** Only a run of all cases is a result to keep by default. */
 function defaultFile(date: string, device: string): string {
   return join(packageRoot, 'benchmarks', 'results', `${date}-${device}.json`);
-}
-
-/** Shows what is going on in a terminal, on one line; logs get nothing. */
-function progress(text: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
-}
-
-/** Five significant digits are more than any of these figures is worth. */
-function rounded(_key: string, value: unknown): unknown {
-  return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(5)) : value;
 }
 
 function complain(error: unknown): void {

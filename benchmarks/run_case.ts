@@ -1,8 +1,7 @@
 import { join } from 'node:path';
-import { MachineCpu } from './cpu_use';
 import type { Ready, TurnReport } from './protocol';
-import { SideProcess } from './side_process';
 import { median, medianFigures, relativeDifference, summarize } from './statistics';
+import { type Stint, takeTurns } from './take_turns';
 import type { Case, CaseResult, Models, SideName, SideResult } from './types';
 
 /** The turns of each side in a round: they lie so close together that what slows the machine slows both sides. */
@@ -10,13 +9,7 @@ const TURNS_PER_ROUND = 4;
 /** Processes that wait for less than this, as the only side does, tell nothing of how they wait. */
 const WAIT_OF_NOTE_MS = 500;
 
-/** What the process of one side did in one round. */
-interface Stint {
-  readonly ready: Ready;
-  readonly turns: (TurnReport & { readonly coresOfOthers: number })[];
-}
-
-type Round = Partial<Record<SideName, Stint>>;
+type Round = Partial<Record<SideName, Stint<Ready, TurnReport>>>;
 
 /** A case's result, and what a process of each side said of itself. */
 export interface CaseRun {
@@ -44,28 +37,15 @@ export async function runCase(
 /** Starts a process for each side, one after the other, and lets them take turns: A B B A A B B A. */
 async function runRound(benchmark: Case, models: Models, reversed: boolean): Promise<Round> {
   const order = reversed ? [...benchmark.sides].reverse() : benchmark.sides;
-  const processes = new Map<SideName, SideProcess<Ready, TurnReport>>();
-  const round: Round = {};
-  try {
-    for (const side of order) {
-      const process = new SideProcess<Ready, TurnReport>({
-        name: `${benchmark.name} on ${side}`,
-        script: join(__dirname, 'child.js'),
-        args: [side, benchmark.name, JSON.stringify(models)],
-      });
-      processes.set(side, process);
-      round[side] = { ready: await process.ready(), turns: [] };
-    }
-    for (let turn = 0; turn < (benchmark.once ? 1 : TURNS_PER_ROUND); turn++)
-      for (const side of turn % 2 === 0 ? order : [...order].reverse()) {
-        const cpu = new MachineCpu();
-        const report = await processes.get(side)!.turn();
-        round[side]!.turns.push({ ...report, coresOfOthers: cpu.coresOfOthers(report.cpuMs) });
-      }
-  } finally {
-    for (const process of processes.values()) await process.close();
-  }
-  return round;
+  return takeTurns<Ready, TurnReport>(
+    order,
+    (side) => ({
+      name: `${benchmark.name} on ${side}`,
+      script: join(__dirname, 'child.js'),
+      args: [side, benchmark.name, JSON.stringify(models)],
+    }),
+    benchmark.once ? 1 : TURNS_PER_ROUND,
+  );
 }
 
 function resultOf(benchmark: Case, rounds: readonly Round[]): CaseResult {
@@ -100,7 +80,7 @@ function outputDifferenceOf(rounds: readonly Round[]): number | undefined {
   return differences.length > 0 ? Math.max(...differences) : undefined;
 }
 
-function sideResultOf(stints: readonly Stint[]): SideResult {
+function sideResultOf(stints: readonly Stint<Ready, TurnReport>[]): SideResult {
   const turns = stints.flatMap((stint) => stint.turns);
   const waitMs = turns.reduce((sum, turn) => sum + turn.waitMs, 0);
   const waitCpuMs = turns.reduce((sum, turn) => sum + turn.waitCpuMs, 0);

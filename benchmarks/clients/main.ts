@@ -10,6 +10,7 @@ import { currentLoad, describeMachine, gpuAndDriver } from '../machine';
 import { ensurePeer } from '../peer';
 import { SideProcess } from '../side_process';
 import { SIDES } from '../sides';
+import { significantDigits } from '../significant_digits';
 import { takeTurns } from '../take_turns';
 import type { Ready, TurnReport } from './child';
 import { ensureClients } from './install';
@@ -18,6 +19,9 @@ import { agrees, type ClientResult, type Round, resultOf } from './results';
 import { type Folders, processOf } from './sides';
 import { documentOf } from './table';
 import type { Client } from './types';
+
+/** More than any of these figures is worth. */
+const rounded = significantDigits(4);
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
@@ -87,11 +91,6 @@ async function expectFailure(name: string, folders: Folders, text: string): Prom
       'TFTRT_BENCH_DIFFERS',
       `${name} was to fail on the peer with '${text}', but did not.`,
     );
-}
-
-/** Four significant digits are more than any of these figures is worth. */
-function rounded(_key: string, value: unknown): unknown {
-  return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(4)) : value;
 }
 
 main().catch((error: unknown) => {

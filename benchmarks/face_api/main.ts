@@ -5,8 +5,11 @@ import { parseArgs } from 'node:util';
 import { TftrtError } from '#src/errors';
 import { packageRoot } from '#src/setup/paths';
 import { ensureFaceApi } from '../../demo/fetch_models';
+import { wholeNumber } from '../arguments';
 import { currentLoad, describeMachine, gpuAndDriver } from '../machine';
 import { ensurePeer } from '../peer';
+import { progress } from '../progress';
+import { significantDigits } from '../significant_digits';
 import { measure, peersAnswer } from './measure';
 import { pictureOf } from './picture';
 import { agrees, DESCRIPTOR_TOLERANCE, type Results, resultsOf } from './results';
@@ -19,6 +22,9 @@ const USAGE = `Usage: main.js [options]
   --picture FILE     only draws: takes the results from this file
   --reference FILE   only writes what the peer finds, for test/node/face_api.test.ts
   --background N     the picture's photos are this wide: 40, the default, shows no more than where people are`;
+
+/** They tell descriptors apart well below what is allowed. */
+const rounded = significantDigits(6);
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
@@ -37,7 +43,7 @@ async function main(): Promise<void> {
   }
   const results = values.picture
     ? (JSON.parse(readFileSync(values.picture, 'utf8')) as Results)
-    : await run(home, wholeNumber('rounds', values.rounds, 5));
+    : await run(home, wholeNumber('rounds', values.rounds, 5, USAGE));
   const file = resolve(values.out ?? values.picture ?? defaultFile(results));
   const beside = file.replace(/\.json$/, '');
   mkdirSync(dirname(file), { recursive: true });
@@ -46,7 +52,7 @@ async function main(): Promise<void> {
     writeFileSync(`${beside}.md`, documentOf(results));
     console.log(`${documentOf(results)}\nWritten: ${file}`);
   }
-  const picture = await pictureOf(results, home, wholeNumber('background', values.background, 40));
+  const picture = await pictureOf(results, home, wholeNumber('background', values.background, 40, USAGE));
   writeFileSync(`${beside}.svg`, picture);
   console.log(`Written: ${beside}.svg`);
   if (!agrees(results))
@@ -72,25 +78,6 @@ async function run(home: string, rounds: number): Promise<Results> {
 
 function defaultFile({ date, device }: Results): string {
   return join(packageRoot, 'benchmarks', 'results', `${date}-${device}-face-api.json`);
-}
-
-function progress(text: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
-}
-
-function wholeNumber(name: string, text: string | undefined, otherwise: number): number {
-  const value = text === undefined ? otherwise : Number(text);
-  if (!Number.isInteger(value) || value < 1)
-    throw new TftrtError(
-      'TFTRT_BENCH_USAGE',
-      `--${name} is '${text}'; expected a whole number above 0.\n${USAGE}`,
-    );
-  return value;
-}
-
-/** Six significant digits tell descriptors apart well below what is allowed. */
-function rounded(_key: string, value: unknown): unknown {
-  return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(6)) : value;
 }
 
 /** Puts lists of numbers on one line each. */

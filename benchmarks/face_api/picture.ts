@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import 'tfjs-backend-tftrt';
 import * as tf from '@tensorflow/tfjs';
 import { decodeImage, encodeJpeg } from '#src/node/image';
+import { FAINT, INK, round, svgDocument, text } from '../svg';
 import { contours } from './contours';
 import type { Face, Photo } from './faces';
 import type { PhotoResult, Results } from './results';
@@ -18,8 +19,6 @@ const STRIP = FACE + 22;
 /** How much of a face's surroundings its enlargement shows, in parts of the landmarks' extent. */
 const AROUND = 0.12;
 const COLOURS = ['#e6194b', '#0b8a3e', '#b8860b', '#0065d1', '#d45500', '#7a1fa2', '#00838f', '#c2185b'];
-const INK = '#1f2933';
-const FAINT = '#616e7c';
 
 /** Each photo with its boxes, and its faces' 68 landmarks enlarged, as an SVG document. Photos are only `background` pixels wide. */
 export async function pictureOf(results: Results, home: string, background: number): Promise<string> {
@@ -38,9 +37,7 @@ export async function pictureOf(results: Results, home: string, background: numb
   }
   const width = MARGIN + COLUMNS * (PHOTO + MARGIN);
   const where = results.gpu ?? `${results.machine.cpu} (${results.device.toUpperCase()})`;
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${top}" viewBox="0 0 ${width} ${top}" font-family="DejaVu Sans, Verdana, Arial, sans-serif" font-size="13" fill="${INK}">`,
-    `<rect width="${width}" height="${top}" fill="#ffffff"/>`,
+  return svgDocument(width, top, [
     label(MARGIN, 30, 'face-api with tfjs-backend-tftrt and with @tensorflow/tfjs-node-gpu', 18, INK, 'bold'),
     label(
       MARGIN,
@@ -57,9 +54,7 @@ export async function pictureOf(results: Results, home: string, background: numb
       FAINT,
     ),
     ...tiles,
-    '</svg>',
-    '',
-  ].join('\n');
+  ]);
 }
 
 function tile({ name, photos: { tftrt, peer }, agreement }: PhotoResult, image: string): string[] {
@@ -83,14 +78,14 @@ function tile({ name, photos: { tftrt, peer }, agreement }: PhotoResult, image: 
 /** A face's box with its number and score, and its landmarks as dots. */
 function box(face: Face, scale: number, stroke: string, index: number): string[] {
   const [left, top] = face.box.map((value) => value * scale) as [number, number];
-  const text = `${index + 1}: ${face.score.toFixed(2)}`;
+  const caption = `${index + 1}: ${face.score.toFixed(2)}`;
   const dots = points(face.landmarks).map(([x, y]) => `M${round(x * scale)} ${round(y * scale)}h0`);
   return [
     rectangle(face, scale, stroke, 'stroke-width="3"'),
     `<path d="${dots.join('')}" stroke="#ffffff" stroke-width="2.4" stroke-linecap="round"/>`,
     `<path d="${dots.join('')}" stroke="${stroke}" stroke-width="1.4" stroke-linecap="round"/>`,
-    `<rect x="${round(left - 1.5)}" y="${round(top - 19)}" width="${text.length * 7 + 8}" height="18" fill="${stroke}"/>`,
-    label(round(left + 3), round(top - 6), text, 12, '#ffffff'),
+    `<rect x="${round(left - 1.5)}" y="${round(top - 19)}" width="${caption.length * 7 + 8}" height="18" fill="${stroke}"/>`,
+    label(left + 3, top - 6, caption, 12, '#ffffff'),
   ];
 }
 
@@ -165,14 +160,10 @@ function points(flat: readonly number[]): (readonly [number, number])[] {
 function label(
   x: number,
   y: number,
-  text: string,
+  content: string,
   size: number,
   fill: string,
   weight: 'normal' | 'bold' = 'normal',
 ): string {
-  return `<text x="${x}" y="${y}" font-size="${size}" fill="${fill}" font-weight="${weight}">${text}</text>`;
-}
-
-function round(value: number): number {
-  return Math.round(value * 10) / 10;
+  return text(x, y, content, `font-size="${size}" fill="${fill}" font-weight="${weight}"`);
 }

@@ -1,3 +1,5 @@
+import { FAINT, round, svgDocument, text } from '../svg';
+
 /** One bar. */
 export interface Bar {
   readonly label: string;
@@ -25,8 +27,6 @@ const STEP = 26;
 const PANEL_TITLE = 40;
 const HEADER = 64;
 const FOOTER = 24;
-const INK = '#1f2933';
-const FAINT = '#616e7c';
 const GRID = '#dfe3e8';
 
 /** Horizontal bars in panels, one below the other, as an SVG document. */
@@ -37,15 +37,11 @@ export function barChart(title: string, subtitle: string, panels: readonly Panel
     parts.push(...drawPanel(panel, y));
     y += PANEL_TITLE + panel.bars.length * STEP + FOOTER;
   }
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${y}" viewBox="0 0 ${WIDTH} ${y}" font-family="DejaVu Sans, Verdana, Arial, sans-serif" font-size="13" fill="${INK}">`,
-    `<rect width="${WIDTH}" height="${y}" fill="#ffffff"/>`,
+  return svgDocument(WIDTH, y, [
     text(MARGIN, 30, title, 'font-size="18" font-weight="bold"'),
     text(MARGIN, 50, subtitle, `fill="${FAINT}" font-size="12"`),
     ...parts,
-    '</svg>',
-    '',
-  ].join('\n');
+  ]);
 }
 
 function drawPanel({ title, bars }: Panel, top: number): string[] {
@@ -95,13 +91,4 @@ function ticks(longest: number): number[] {
 
 function line(x1: number, y1: number, x2: number, y2: number, color: string): string {
   return `<line x1="${round(x1)}" y1="${round(y1)}" x2="${round(x2)}" y2="${round(y2)}" stroke="${color}"/>`;
-}
-
-function text(x: number, y: number, content: string, attributes: string): string {
-  const escaped = content.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
-  return `<text x="${round(x)}" y="${round(y)}" ${attributes}>${escaped}</text>`;
-}
-
-function round(value: number): number {
-  return Math.round(value * 10) / 10;
 }

@@ -4,8 +4,10 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { TftrtError } from '#src/errors';
 import { packageRoot } from '#src/setup/paths';
+import { wholeNumber } from '../arguments';
 import { ensureResnet } from '../models';
 import { ensurePeer } from '../peer';
+import { significantDigits } from '../significant_digits';
 import { CONTESTANTS, contestant } from './contestants';
 import { measure, type RunOptions } from './measure';
 import { pack } from './pack';
@@ -31,6 +33,9 @@ Options
 
 type Command = 'build' | 'start' | 'measure' | 'report' | 'pack';
 const COMMANDS: readonly Command[] = ['build', 'start', 'measure', 'report', 'pack'];
+
+/** More than any of these figures is worth. */
+const rounded = significantDigits(4);
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
@@ -103,18 +108,6 @@ function report(out: string, json?: string): void {
   writeFileSync(picture, plot(results));
   console.log(`\nWritten: ${file}\n         ${picture}`);
   if (results.verdicts.some(({ pass }) => !pass)) process.exitCode = 1;
-}
-
-function wholeNumber(name: string, text: string | undefined, otherwise: number): number {
-  const value = text === undefined ? otherwise : Number(text);
-  if (!Number.isInteger(value) || value < 1)
-    throw new TftrtError('TFTRT_BENCH_USAGE', `--${name} is '${text}'; expected a whole number above 0.`);
-  return value;
-}
-
-/** Four significant digits are more than any of these figures is worth. */
-function rounded(_key: string, value: unknown): unknown {
-  return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(4)) : value;
 }
 
 main().catch((error: unknown) => {
