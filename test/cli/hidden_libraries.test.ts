@@ -105,27 +105,24 @@ describe('with one library hidden', () => {
     return JSON.parse(stdout.trim().split('\n').at(-1) || JSON.stringify({ message: stderr }));
   }
 
-  describe("of TensorFlow's", () => {
-    for (const file of ['libtensorflow_cc.so.2', 'libtensorflow_framework.so.2']) {
-      expectBoth(home('tensorflow', file), {
-        code: 'TFTRT_TENSORFLOW_MISSING',
-        device: 'cpu',
-        row: 'TensorFlow',
-        command: 'npx tftrt install',
-      });
-    }
-  });
-
-  describe("of the addon's", () => {
-    for (const file of ['tftrt.node', 'tftrt_loader.node']) {
-      expectBoth(inside('addon', file), {
-        code: 'TFTRT_ADDON_LOAD',
-        device: 'cpu',
-        row: 'addon',
-        command: 'npx tftrt install',
-      });
-    }
-  });
+  for (const { owner, row, code, files } of [
+    {
+      owner: "TensorFlow's",
+      row: 'TensorFlow',
+      code: 'TFTRT_TENSORFLOW_MISSING',
+      files: [home('tensorflow/libtensorflow_cc.so.2'), home('tensorflow/libtensorflow_framework.so.2')],
+    },
+    {
+      owner: "the addon's",
+      row: 'addon',
+      code: 'TFTRT_ADDON_LOAD',
+      files: [inside('addon/tftrt.node'), inside('addon/tftrt_loader.node')],
+    },
+  ]) {
+    describe(`of ${owner}`, () => {
+      for (const file of files) expectBoth(file, { code, device: 'cpu', row, command: 'npx tftrt install' });
+    });
+  }
 
   describe("of NVIDIA's", () => {
     before(function () {
