@@ -400,8 +400,8 @@ function programArguments(runtime: NativeRuntime, graph: GraphDef, weights: Weig
  * tensorflow.ConfigProto of a session, with grappler's remapper off, but for SavedModels on the CPU, whose graphs bring no
  * fusions. On the CPU it fuses x·relu6(x+3)·c with any c near 1/6 into a hard swish, which costs models with float16 weights
  * their precision, and some graphs that it made have crashed TensorFlow's oneDNN pass. On a GPU the convolutions that it
- * fuses are slower: ResNet-50 as a CUDA graph, TF32, batch 1, H200: 1.18 ms with them, 0.96 ms without. So are those in
- * NCHW, for which the layout optimizer transposes: 0.94 ms with it, 0.91 without in TF32, 2.31 and 2.08 in FP32.
+ * fuses are slower, and so are those in NCHW, for which the layout optimizer transposes: ResNet-50, batch 1, TF32, 0.94 ms
+ * with the second, 1.25 with both, 0.91 with neither (benchmarks/results/2026-12-01-gpu-layout.json).
  */
 export function sessionConfig(runtime: NativeRuntime, fused: boolean): Record<string, unknown> {
   if (!runtime.onGpu && !fused) return { ...runtime.configProto };
