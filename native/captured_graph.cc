@@ -247,31 +247,33 @@ void CapturedGraph::Instantiate() {
 }
 
 // Pinned memory that nothing copies from any more.
-tf::Tensor* CapturedGraph::StagingFor(size_t input) {
+CapturedGraph::Staging& CapturedGraph::FreeStaging(size_t input) {
   Staging& staging = staging_[2 * input + turn_ % 2];
   if (staging.copied == nullptr) {
     staging.tensor = runtime_.AllocateStaging(tf::DT_FLOAT, inputs_[input].shape());
     CheckCuda(Cuda().EventCreate(&staging.copied, CU_EVENT_DISABLE_TIMING), "making an event");
-  } else {
+  } else if (Cuda().EventQuery(staging.copied) == CUDA_ERROR_NOT_READY) {
+    GetTransfers().AddSynchronization();
     CheckCuda(Cuda().EventSynchronize(staging.copied), "waiting for an upload");
   }
-  return &staging.tensor;
+  return staging;
 }
 
 // So that the GPU fetches the first piece while the second is copied.
 void CapturedGraph::UploadInPieces(size_t input, const void* source) {
   const CUstream stream = runtime_.compute_stream();
   const size_t bytes = inputs_[input].TotalBytes();
-  char* staging = static_cast<char*>(StagingFor(input)->data());
+  const Staging& staging = FreeStaging(input);
+  char* pinned = static_cast<char*>(staging.tensor.data());
   constexpr size_t kPiece = 256 << 10;
   for (size_t begin = 0; begin < bytes; begin += kPiece) {
     const size_t piece = std::min(kPiece, bytes - begin);
-    std::memcpy(staging + begin, static_cast<const char*>(source) + begin, piece);
-    CheckCuda(Cuda().MemcpyHtoDAsync(Address(inputs_[input]) + begin, staging + begin, piece, stream),
+    std::memcpy(pinned + begin, static_cast<const char*>(source) + begin, piece);
+    CheckCuda(Cuda().MemcpyHtoDAsync(Address(inputs_[input]) + begin, pinned + begin, piece, stream),
               "uploading an input");
   }
   GetTransfers().host_to_device.Add(bytes);
-  CheckCuda(Cuda().EventRecord(staging_[2 * input + turn_ % 2].copied, stream), "recording an event");
+  CheckCuda(Cuda().EventRecord(staging.copied, stream), "recording an event");
 }
 
 // By several threads, and while the GPU still computes.
@@ -280,7 +282,7 @@ void CapturedGraph::UploadAhead(size_t input, const void* source) {
   GpuStream& gpu_stream = runtime_.StreamOf(runtime_.gpu());
   const size_t bytes = inputs_[input].TotalBytes();
   Ahead& ahead = ahead_[input];
-  if (ahead.filled == nullptr) {
+  if (!ahead.tensor.IsInitialized()) {
     tf::AllocationAttributes attributes;
     attributes.retry_on_failure = false;
     tf::Tensor memory(runtime_.gpu()->GetAllocator(tf::AllocatorAttributes()), tf::DT_FLOAT,
@@ -289,11 +291,12 @@ void CapturedGraph::UploadAhead(size_t input, const void* source) {
       gpu_stream.CopyFromHost(inputs_[input].data(), source, bytes, /*booleans=*/false);
       return;
     }
-    ahead.tensor = std::move(memory);
-    CheckCuda(Cuda().EventCreate(&ahead.free, CU_EVENT_DISABLE_TIMING), "making an event");
-    CheckCuda(Cuda().EventCreate(&ahead.filled, CU_EVENT_DISABLE_TIMING), "making an event");
+    for (CUevent* event : {&ahead.free, &ahead.filled}) {
+      if (*event == nullptr) CheckCuda(Cuda().EventCreate(event, CU_EVENT_DISABLE_TIMING), "making an event");
+    }
     // What had this memory before may still run.
     CheckCuda(Cuda().EventRecord(ahead.free, stream), "recording an event");
+    ahead.tensor = std::move(memory);
   }
   gpu_stream.CopyFromHostAside(ahead.tensor.data(), source, bytes, ahead.free, ahead.filled);
   CheckCuda(Cuda().StreamWaitEvent(stream, ahead.filled, CU_EVENT_WAIT_DEFAULT), "waiting for an upload");

@@ -66,7 +66,6 @@ class CapturedGraph {
   void Record();
   void Instantiate();
   void DestroyGraph();
-  tensorflow::Tensor* StagingFor(size_t input);
   void UploadInPieces(size_t input, const void* source);
   void UploadAhead(size_t input, const void* source);
 
@@ -88,6 +87,7 @@ class CapturedGraph {
     tensorflow::Tensor tensor;
     CUevent copied = nullptr;
   };
+  Staging& FreeStaging(size_t input);
   std::vector<Staging> staging_;  // two for each input: one is filled while the other is copied from
   size_t turn_ = 0;
   // For a large input: device memory that is filled while the replay before still uses the input.

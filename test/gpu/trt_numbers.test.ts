@@ -24,7 +24,8 @@ describe('TensorRT: numbers', function () {
 
   const PRODUCT = { T: FLOAT, transpose_a: { b: false }, transpose_b: { b: false } };
 
-  it('FP32 is FP32, and not TF32: products of matrices', async () => {
+  /** 2 · (x · w + 1), and the numbers that it gives. */
+  async function productModel() {
     const [rows, inner, columns] = [64, 512, 64];
     // Mantissas of more than the 10 bits that TF32 keeps.
     const x = fractions([rows, inner], 3);
@@ -46,6 +47,11 @@ describe('TensorRT: numbers', function () {
       }
       return 2 * (sum + 1);
     });
+    return { model, x, expected };
+  }
+
+  it('FP32 is FP32, and not TF32: products of matrices', async () => {
+    const { model, x, expected } = await productModel();
     await checkStrict(model, x, expected);
   });
 
@@ -75,6 +81,16 @@ describe('TensorRT: numbers', function () {
     expect(relativeError(values, expected), `served by ${report.serving}`).to.be.at.most(1e-5);
     model.dispose();
   }
+
+  it('TF32 keeps 10 bits of the mantissa', async () => {
+    const { model, x, expected } = await productModel();
+    const report = await build(model, { precision: 'TF32', inputs: [tensorOf(x)] });
+    expectEngine(report);
+    expect(report.engines.map(({ precision }) => precision)).to.deep.equal(['TF32']);
+    const { values } = await predict(model, tensorOf(x));
+    expect(relativeError(values, expected), `served by ${report.serving}`).to.be.at.most(1e-3);
+    model.dispose();
+  });
 
   it('FP16 that overflows is not served', async () => {
     // 300 · 300 = 90000, beyond float16's 65504.
