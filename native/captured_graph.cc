@@ -282,7 +282,7 @@ void CapturedGraph::UploadAhead(size_t input, const void* source) {
   GpuStream& gpu_stream = runtime_.StreamOf(runtime_.gpu());
   const size_t bytes = inputs_[input].TotalBytes();
   Ahead& ahead = ahead_[input];
-  if (!ahead.tensor.IsInitialized()) {
+  if (ahead.tensor.TotalBytes() == 0) {
     tf::AllocationAttributes attributes;
     attributes.retry_on_failure = false;
     tf::Tensor memory(runtime_.gpu()->GetAllocator(tf::AllocatorAttributes()), tf::DT_FLOAT,

@@ -9,6 +9,7 @@ import {
 import { numberOfDevices } from '../config';
 import { nativeRuntime } from '../native';
 import { TftrtBackend } from './backend';
+import { replaceGradients } from './gradients';
 import { kernelRows } from './kernels';
 import { foreignKernel } from './kernels/fallback';
 import { toKernelConfig } from './kernels/run_row';
@@ -69,6 +70,7 @@ function createBackend(device: number, name: string): KernelBackend {
   try {
     const backend = new TftrtBackend(nativeRuntime(device));
     registerForeignKernels(name);
+    replaceGradients();
     isAvailable(name);
     // Another thread may have configured more devices than this one.
     registerDevices();
