@@ -25,7 +25,9 @@ const reductions: readonly Reduction[] = [
 /** For each element, the sum of those that are reduced together with it. */
 function sumsOf(axes: readonly number[]): { sums: number[]; reduced: number } {
   const groupOf = (i: number) =>
-    [Math.floor(i / 12), Math.floor(i / 4) % 3, i % 4].map((at, axis) => (axes.includes(axis) ? 0 : at)).join();
+    [Math.floor(i / 12), Math.floor(i / 4) % 3, i % 4]
+      .map((at, axis) => (axes.includes(axis) ? 0 : at))
+      .join();
   const sums = new Map<string, number>();
   for (const [i, value] of VALUES.entries()) sums.set(groupOf(i), (sums.get(groupOf(i)) ?? 0) + value);
   const reduced = axes.reduce((product, axis) => product * SHAPE[axis]!, 1);
