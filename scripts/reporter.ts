@@ -1,7 +1,10 @@
 import { type MochaOptions, type Runner, reporters } from 'mocha';
 import type { Counts } from './run_mocha';
 
-/** mocha's `spec` reporter, which also tells the process that started mocha how many tests passed, failed and were skipped, and which failed. */
+/**
+ * mocha's `spec` reporter, which also tells the process that started mocha how many tests passed, failed and were skipped, and
+ * which failed with what message.
+ */
 export default class Reporter extends reporters.Spec {
   constructor(runner: Runner, options: MochaOptions) {
     super(runner, options);
@@ -10,7 +13,7 @@ export default class Reporter extends reporters.Spec {
         passed: this.stats.passes,
         failed: this.stats.failures,
         skipped: this.stats.pending,
-        failures: this.failures.map((test) => test.fullTitle()),
+        failures: this.failures.map((test) => `${test.fullTitle()}: ${test.err?.message ?? 'no message'}`),
       };
       process.send?.(counts);
     });

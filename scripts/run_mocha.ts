@@ -13,7 +13,7 @@ const root = path.resolve(__dirname, '..', '..');
 /** How long a process may live on after its last test before that counts as a failure: something keeps it from ending. */
 const GRACE_MS = 15_000;
 
-/** The counts of one or several test files, and what failed: titles of tests, or what became of the process. */
+/** The counts of one or several test files, and what failed: tests with their messages, or what became of the process. */
 export interface Result extends Counts {
   readonly files: readonly string[];
   readonly failures: readonly string[];

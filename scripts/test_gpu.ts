@@ -80,7 +80,9 @@ function reportFile(date: string, whole: boolean): string | undefined {
 }
 
 /** What measures time or the memory of the GPU. */
-const ALONE = ['event_loop', 'memory'].map((name) => path.join('test', 'gpu', `${name}.test.ts`));
+const ALONE = ['event_loop', 'memory', 'auto_build'].map((name) =>
+  path.join('test', 'gpu', `${name}.test.ts`),
+);
 
 function writeReport(args: readonly string[], described: Machine, results: readonly Result[]): Counts {
   const total: Counts = { passed: 0, failed: 0, skipped: 0 };

@@ -52,19 +52,6 @@ export async function reasonNotToCapture(model: tf.GraphModel, inputs: Inputs): 
   return reason;
 }
 
-/** Checks that figures come to what they were: threads may still hold what they just used. */
-export async function expectBack<Figures>(
-  figures: () => Figures,
-  before: Figures,
-  what: string,
-): Promise<void> {
-  const end = performance.now() + 10_000;
-  while (JSON.stringify(figures()) !== JSON.stringify(before) && performance.now() < end) {
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  expect(figures(), what).to.deep.equal(before);
-}
-
 /** Has TensorFlow make what it keeps for the next CUDA graphs, so that memory can be compared afterwards. */
 export async function makeOnceOnly(): Promise<void> {
   const { programs } = tftrt.stats();

@@ -1,8 +1,8 @@
 import * as tf from '@tensorflow/tfjs';
 import { expect } from 'chai';
 import * as tftrt from 'tfjs-backend-tftrt';
-import { live, onTftrt } from '../support/tftrt';
-import { expectBack, expectSame, replays, upload, warmUp } from './capture';
+import { expectBack, live, onTftrt } from '../support/tftrt';
+import { expectSame, replays, upload, warmUp } from './capture';
 import { convNet, denseNet, type Net, pixelNet, predictSeed, take, tensors, twoByTwoNet } from './nets';
 import { relativeError } from './outcome';
 

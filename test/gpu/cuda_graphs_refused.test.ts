@@ -2,8 +2,8 @@ import * as tf from '@tensorflow/tfjs';
 import { expect } from 'chai';
 import * as tftrt from 'tfjs-backend-tftrt';
 import { type AttrValue, bytesAttr, type NodeDef } from '#src/program/graph_def';
-import { live, onTftrt } from '../support/tftrt';
-import { expectBack, makeOnceOnly, reasonNotToCapture } from './capture';
+import { expectBack, live, onTftrt } from '../support/tftrt';
+import { makeOnceOnly, reasonNotToCapture } from './capture';
 import { type Constant, FLOAT, floats, graphModel, INT, ints, node, placeholder, STRING } from './graphs';
 
 const BOOL: AttrValue = { type: 'DT_BOOL' };

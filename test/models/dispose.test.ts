@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import * as tftrt from 'tfjs-backend-tftrt';
 import { loadSavedModel as loadTFSavedModel } from '#src/node/saved_model';
 import { readFixture } from '../support/fixtures';
-import { errorOf, live, onTftrt } from '../support/tftrt';
+import { errorOf, expectBack, live, onTftrt } from '../support/tftrt';
 
 interface Model {
   predictAsync(inputs: tf.Tensor | tf.NamedTensorMap): Promise<unknown>;
@@ -85,7 +85,7 @@ describe('runs in flight when their model is disposed of', () => {
         });
         expect(firsts).to.deep.equal(outputs.map((_, i) => expected(i)));
         tf.dispose(outputs);
-        expect(live()).to.deep.equal(before_);
+        await expectBack(live, before_, 'after the runs');
       });
     }
   }

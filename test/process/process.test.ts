@@ -398,8 +398,9 @@ describe('processes', function () {
           y.dispose();
         }
         let code;
-        // On a GPU, what goes on in the background holds the program for a while.
-        const released = async () => { for (let i = 0; i < 1000 && tftrt.stats().programs > 0; i++) await new Promise((next) => setTimeout(next, 10)); };
+        // On a GPU, what goes on in the background holds the program and its inputs for a while.
+        const held = () => tftrt.stats().programs + tftrt.stats().tensors;
+        const released = async () => { for (let i = 0; i < 1000 && held() > 0; i++) await new Promise((next) => setTimeout(next, 10)); };
         try { model.predict(tf.zeros([2])); } catch (error) { code = error.message.includes('image'); }
         model.dispose();
         x.dispose();

@@ -97,7 +97,9 @@ class Reader {
   records(file: string): Uint8Array[] {
     const { call } = this;
     const shared_name = `events-${readers++}`;
-    const queue = call.run('FIFOQueueV2', [], { component_types: ['string'], shared_name });
+    // Not FIFOQueueV2, which a GPU has, too: the reader is the CPU's, and TensorFlow ends the process where that cannot find its
+    // queue. This one is of a single element, so that there is nothing to shuffle.
+    const queue = call.run('RandomShuffleQueueV2', [], { component_types: ['string'], shared_name });
     call.runAll('QueueEnqueueV2', [queue, call.string(file)], { Tcomponents: ['string'] });
     call.runAll('QueueCloseV2', [queue]);
     const reader = call.run('TFRecordReaderV2', [], { shared_name });

@@ -1,4 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
+import { expect } from 'chai';
 import * as tftrt from 'tfjs-backend-tftrt';
 
 /** Makes `tftrt` the active backend for a suite, and puts the one before back afterwards. */
@@ -32,6 +33,19 @@ export function live(): Live {
     programs,
     callables,
   };
+}
+
+/** Checks that figures come to what they were: threads may still hold what they just used, and CUDA graphs be under way. */
+export async function expectBack<Figures>(
+  figures: () => Figures,
+  before: Figures,
+  what: string,
+): Promise<void> {
+  const end = performance.now() + 10_000;
+  while (JSON.stringify(figures()) !== JSON.stringify(before) && performance.now() < end) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  expect(figures(), what).to.deep.equal(before);
 }
 
 /** Predicts until what serves stays: on a GPU, a graph becomes a CUDA graph in the background, or does not. */
