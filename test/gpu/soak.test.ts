@@ -1,13 +1,14 @@
 import * as tf from '@tensorflow/tfjs';
 import { expect } from 'chai';
 import * as tftrt from 'tfjs-backend-tftrt';
+import { bytesOfObjects, bytesOutsideHeap, growthOf, inMiB } from '../support/memory';
 import { expectBack, live, onTftrt } from '../support/tftrt';
 import { expectSame, replays, upload, warmUp } from './capture';
 import { convNet, denseNet, type Net, take, tensors } from './nets';
 import { engineSubject } from './stress';
 
 const RUNS = Number(process.env.TFTRT_SOAK_RUNS ?? 100_000);
-/** Of resident memory, which the garbage collector's heap and the allocators' caches make uneven. */
+/** Of resident memory outside of the heap, which the allocators' caches make uneven. */
 const ALLOWED_GROWTH = 8 * 2 ** 20;
 
 /** What must stay as it is. */
@@ -32,6 +33,7 @@ async function soak(model: tf.GraphModel, net: Net): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 100));
   const before_ = native();
   const counted = replays();
+  const objects = bytesOfObjects();
   const resident: number[] = [];
   for (let i = 0; i < RUNS; i++) {
     const result = await predict(i);
@@ -42,14 +44,15 @@ async function soak(model: tf.GraphModel, net: Net): Promise<void> {
     expectSame(await take(result), wanted, `prediction ${i}`);
     if (i % 1000 === 0) {
       globalThis.gc?.();
-      resident.push(process.memoryUsage.rss());
+      resident.push(bytesOutsideHeap());
     }
   }
   await expectBack(native, before_, `after ${RUNS} predictions`);
   expect(replays() - counted, 'by CUDA graphs').to.equal(RUNS);
-  const tenth = Math.ceil(resident.length / 10);
-  const growth = Math.max(...resident.slice(-tenth)) - Math.max(...resident.slice(tenth, 2 * tenth));
-  expect(growth, 'bytes that resident memory grew').to.be.at.most(ALLOWED_GROWTH);
+  expect(growthOf(resident), `bytes that resident memory grew: ${inMiB(resident)} MiB`).to.be.at.most(
+    ALLOWED_GROWTH,
+  );
+  expect(bytesOfObjects() - objects, 'bytes that live objects grew').to.be.at.most(ALLOWED_GROWTH / 2);
   tf.dispose(onDevice);
 }
 

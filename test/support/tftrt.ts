@@ -52,17 +52,17 @@ export async function expectBack<Figures>(
 export async function settle(predict: () => Promise<unknown>): Promise<void> {
   await predict();
   if (!tftrt.stats().device.includes('GPU')) return;
-  const { capturedGraphs, notCaptured } = tftrt.stats();
-  const refused = JSON.stringify(notCaptured);
+  const decided = () => {
+    const { tiers, notCaptured } = tftrt.stats();
+    return JSON.stringify([tiers.cudaGraphs, notCaptured]);
+  };
+  const before_ = decided();
   const end = performance.now() + 60_000;
-  while (
-    tftrt.stats().capturedGraphs === capturedGraphs &&
-    JSON.stringify(tftrt.stats().notCaptured) === refused &&
-    performance.now() < end
-  ) {
+  while (decided() === before_ && performance.now() < end) {
     await predict();
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
+  await new Promise((resolve) => setTimeout(resolve, 100)); // threads still hold the samples
 }
 
 /** Runs `work` and returns the error that it throws or rejects with. */
