@@ -1,6 +1,5 @@
 #include "program.h"
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "boundary.h"
@@ -11,6 +10,7 @@
 #include "frozen_graph.h"
 #include "graph_checks.h"
 #include "graph_def.h"
+#include "node_effects.h"
 #include "tensorflow/cc/saved_model/reader.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/graph/tensor_id.h"
@@ -42,46 +42,6 @@ void RequireVariables(const std::string& directory, const tf::GraphDef& graph) {
                              "' for one), but the file ", index,
                              " is missing: the model is incomplete, copy or export it again"));
   }
-}
-
-// The op that makes running the node a matter of values: its own, or one in a function that is called.
-std::string ControlFlowOf(const tf::FunctionLibraryDefinition& functions, const tf::NodeDef& node,
-                          std::unordered_set<std::string>* seen) {
-  static const auto* ops = new std::unordered_set<std::string>{"Switch",
-                                                               "RefSwitch",
-                                                               "Merge",
-                                                               "RefMerge",
-                                                               "Enter",
-                                                               "RefEnter",
-                                                               "LoopCond",
-                                                               "NextIteration",
-                                                               "Exit",
-                                                               "If",
-                                                               "_If",
-                                                               "StatelessIf",
-                                                               "Case",
-                                                               "StatelessCase",
-                                                               "While",
-                                                               "_While",
-                                                               "StatelessWhile",
-                                                               "For",
-                                                               "MapDefun",
-                                                               "RemoteCall",
-                                                               "SymbolicGradient"};
-  if (ops->count(node.op()) > 0) return node.op();
-  // A call, which grappler replaces by what is called unless that says otherwise.
-  const auto attribute = node.attr().find("f");
-  const std::string& name = attribute == node.attr().end() ? node.op() : attribute->second.func().name();
-  const tf::FunctionDef* called = functions.Find(name);
-  if (called == nullptr || !seen->insert(name).second) return "";
-  const auto keeps = called->attr().find("_noinline");
-  if ((keeps != called->attr().end() && keeps->second.b()) || called->attr().contains("api_implements"))
-    return node.op();
-  for (const tf::NodeDef& inner : called->node_def()) {
-    std::string found = ControlFlowOf(functions, inner, seen);
-    if (!found.empty()) return found;
-  }
-  return "";
 }
 
 }  // namespace
@@ -165,7 +125,7 @@ void Program::RememberNodes(const tf::GraphDef& graph) {
       for (const tf::NodeDef& node : function.node_def()) has_engines_ |= node.op() == "TRTEngineOp";
     }
   }
-  std::unordered_set<std::string> seen;
+  SeenFunctions seen;
   for (const tf::NodeDef& node : graph.node()) {
     tf::NodeDef& kept = nodes_[node.name()];
     kept.set_name(node.name());
@@ -187,43 +147,9 @@ tf::DataType Program::TypeOf(const std::string& name) const {
   return OutputType(*functions_, found->second, id.index());
 }
 
-namespace {
-
-// Ops that write variables, by how their names begin.
-bool IsWriter(const std::string& op) {
-  for (const char* beginning :
-       {"Assign", "ResourceApply", "ResourceSparseApply", "ResourceScatter", "ResourceStridedSliceAssign",
-        "Apply", "SparseApply", "ScatterAdd", "ScatterDiv", "ScatterMax", "ScatterMin", "ScatterMul",
-        "ScatterSub", "ScatterUpdate", "ScatterNdAdd", "ScatterNdSub", "ScatterNdUpdate",
-        "StridedSliceAssign"}) {
-    if (absl::StartsWith(op, beginning)) return true;
-  }
-  return false;
-}
-
-// Whether the node writes variables, or a function that it calls does.
-bool NodeWrites(const tf::FunctionLibraryDefinition& functions, const tf::NodeDef& node,
-                std::unordered_set<std::string>* seen) {
-  if (IsWriter(node.op())) return true;
-  std::vector<std::string> called = {node.op()};
-  for (const auto& [name, value] : node.attr()) {
-    if (value.has_func()) called.push_back(value.func().name());
-    for (const tf::NameAttrList& function : value.list().func()) called.push_back(function.name());
-  }
-  for (const std::string& name : called) {
-    const tf::FunctionDef* function = functions.Find(name);
-    if (function == nullptr || !seen->insert(name).second) continue;
-    for (const tf::NodeDef& inner : function->node_def()) {
-      if (NodeWrites(functions, inner, seen)) return true;
-    }
-  }
-  return false;
-}
-
-}  // namespace
-
 bool Program::Writes(const std::vector<std::string>& fetches) const {
-  std::unordered_set<std::string> functions, met;
+  SeenFunctions functions;
+  std::unordered_set<std::string> met;
   std::vector<std::string> open;
   const auto meet = [&](const std::string& tensor) {
     std::string node(tf::ParseTensorName(tensor).node());
@@ -234,7 +160,7 @@ bool Program::Writes(const std::vector<std::string>& fetches) const {
     const auto found = nodes_.find(open.back());
     open.pop_back();
     if (found == nodes_.end()) continue;
-    if (NodeWrites(*functions_, found->second, &functions)) return true;
+    if (tftrt::Writes(*functions_, found->second, &functions)) return true;
     for (const std::string& input : found->second.input()) meet(input);
   }
   return false;
