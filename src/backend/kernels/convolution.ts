@@ -4,6 +4,7 @@ import { dilateFilter } from './dilated_filter';
 import { runUnlessEmpty } from './empty_result';
 import { countPositions, type Padding, type Window } from './geometry';
 import { Layout, windowAttributes, windowOf } from './layout';
+import { withoutSkippedCells } from './single_cell';
 import { withoutStrideAcross } from './single_column';
 import { type Attrs, custom, type KernelRow } from './table';
 
@@ -33,12 +34,9 @@ export const convolutionKernels: KernelRow[] = [
     const { filterShape, dataFormat } = call.attrs;
     const layout = new Layout(call, 2, dataFormat);
     const plan = new Plan(call, layout, x.shape, filterShape);
+    const { image, attributes } = plan.ofFilter(layout.enter(x));
     return call.result(
-      call.run(
-        'Conv2DBackpropFilter',
-        [layout.enter(x), call.constant(filterShape), layout.enter(dy)],
-        plan.attributes,
-      ),
+      call.run('Conv2DBackpropFilter', [image, call.constant(filterShape), layout.enter(dy)], attributes),
     );
   }),
 
@@ -128,6 +126,13 @@ class Plan {
     const { x: image, window, padding } = withoutStrideAcross(this.call, convolved);
     const attributes = image === x ? this.attributes : windowAttributes(this.layout, window, padding);
     return { image, window, attributes };
+  }
+
+  /** The gradient of the filter, over an input in the layout's format. */
+  ofFilter(x: CallOperand): { image: CallOperand; attributes: Plan['attributes'] } {
+    const met = withoutSkippedCells(this.call, x, this.window, this.padding);
+    if (met === undefined) return { image: x, attributes: this.attributes };
+    return { image: met.x, attributes: windowAttributes(this.layout, met.window, met.padding) };
   }
 
   /** The number of results along each spatial axis; none or less where the window does not fit. */
