@@ -136,9 +136,9 @@ describe('meaning of kernels: padding and rounding', () => {
         [1, 12, 16, 7, 2, 2, 1],
         [1, 14, 9, 9, 9, 2, 3],
       ] as const) {
-        const filter = tf.ones<tf.Rank.R4>([1, 1, channels, filters]);
-        const shape = dataFormat === 'NHWC' ? [height, width, channels] : [channels, height, width];
-        const x = tf.ones([batch, ...shape]) as tf.Tensor4D;
+        const filter = ones(1, 1, channels, filters);
+        const x =
+          dataFormat === 'NHWC' ? ones(batch, height, width, channels) : ones(batch, channels, height, width);
         for (const pad of ['same', 'valid'] as const) {
           const steps: [number, number] = [down, across];
           const sum = (f: tf.Tensor4D) => tf.sum(tf.conv2d(x, f, steps, pad, dataFormat));
@@ -148,7 +148,7 @@ describe('meaning of kernels: padding and rounding', () => {
       }
     }
     const rows = tf.tensor4d([1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 3, 3, 1]);
-    const filter = tf.ones<tf.Rank.R4>([1, 1, 1, 1]);
+    const filter = ones(1, 1, 1, 1);
     is(
       gradient((f) => tf.sum(tf.conv2d(rows, f as tf.Tensor4D, [2, 1], 'same')), filter),
       [1, 1, 1, 1],
