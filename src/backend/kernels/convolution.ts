@@ -1,7 +1,7 @@
 import * as k from '@tensorflow/tfjs-core';
 import type { CallOperand, KernelCall } from './call';
 import { dilateFilter } from './dilated_filter';
-import { runUnlessEmpty } from './empty_result';
+import { filterGradientUnlessEmpty, runUnlessEmpty } from './empty_result';
 import { countPositions, type Padding, type Window } from './geometry';
 import { Layout, windowAttributes, windowOf } from './layout';
 import { withoutSkippedCells } from './single_cell';
@@ -35,8 +35,9 @@ export const convolutionKernels: KernelRow[] = [
     const layout = new Layout(call, 2, dataFormat);
     const plan = new Plan(call, layout, x.shape, filterShape);
     const { image, attributes } = plan.ofFilter(layout.enter(x));
+    const operands = [image, layout.enter(dy)] as const;
     return call.result(
-      call.run('Conv2DBackpropFilter', [image, call.constant(filterShape), layout.enter(dy)], attributes),
+      filterGradientUnlessEmpty(call, 'Conv2DBackpropFilter', operands, filterShape, attributes),
     );
   }),
 
@@ -73,7 +74,7 @@ export const convolutionKernels: KernelRow[] = [
     const { filterShape } = call.attrs;
     const plan = new Plan(call, new Layout(call, 3, 'NDHWC'), x.shape, filterShape);
     return call.result(
-      call.run('Conv3DBackpropFilterV2', [x, call.constant(filterShape), dy], plan.attributes),
+      filterGradientUnlessEmpty(call, 'Conv3DBackpropFilterV2', [x, dy], filterShape, plan.attributes),
     );
   }),
 ];

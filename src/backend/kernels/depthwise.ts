@@ -2,7 +2,7 @@ import * as k from '@tensorflow/tfjs-core';
 import { DT } from '../../dtypes';
 import { type CallOperand, dtypeOf, type KernelCall, type Value } from './call';
 import { dilateFilter } from './dilated_filter';
-import { runUnlessEmpty } from './empty_result';
+import { filterGradientUnlessEmpty, runUnlessEmpty } from './empty_result';
 import { countPositions, explicitSame, type Padding, type Window } from './geometry';
 import { Layout, windowAttributes, windowOf } from './layout';
 import { type Attrs, custom, type KernelRow } from './table';
@@ -29,12 +29,9 @@ export const depthwiseKernels: KernelRow[] = [
     const { x, dy } = call.inputs;
     const { filterShape } = call.attrs;
     const steps = new EvenSteps(call, x.shape, filterShape);
-    const gradient = call.run(
-      'DepthwiseConv2dNativeBackpropFilter',
-      [x, call.constant(filterShape), steps.spread(dy)],
-      steps.attributes,
-    );
-    return call.result(gradient);
+    const op = 'DepthwiseConv2dNativeBackpropFilter';
+    const results = dy.shape.includes(0) ? dy : steps.spread(dy);
+    return call.result(filterGradientUnlessEmpty(call, op, [x, results], filterShape, steps.attributes));
   }),
 ];
 

@@ -25,3 +25,19 @@ export function runUnlessEmpty(
   const zero = call.cast(call.scalar(0, 'float32'), NAMES[dtypeOf(x)] ?? 'float32');
   return call.run('Fill', [call.constant(shape), zero]);
 }
+
+/**
+ * Runs an op for the gradient of a filter, unless the convolution has no results: then it is zero. On the CPU, oneDNN would leave it
+ * unwritten, and with padding side by side end the process.
+ */
+export function filterGradientUnlessEmpty(
+  call: KernelCall,
+  op: string,
+  [x, dy]: readonly [CallOperand, CallOperand],
+  filterShape: number[],
+  attributes: Attributes,
+): Value {
+  const shape = call.constant(filterShape);
+  if (dy.shape.includes(0)) return call.run('Fill', [shape, call.scalar(0, 'float32')]);
+  return call.run(op, [x, shape, dy], attributes);
+}
