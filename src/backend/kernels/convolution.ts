@@ -1,8 +1,8 @@
 import * as k from '@tensorflow/tfjs-core';
 import type { CallOperand, KernelCall } from './call';
 import { dilateFilter } from './dilated_filter';
-import { filterGradientUnlessEmpty, runUnlessEmpty } from './empty_result';
-import { countPositions, type Padding, type Window } from './geometry';
+import { filterGradientUnlessEmpty, runUnlessEmpty, zeros } from './empty_result';
+import { countPositions, meetsImage, type Padding, type Window } from './geometry';
 import { Layout, windowAttributes, windowOf } from './layout';
 import { withoutSkippedCells } from './single_cell';
 import { withoutStrideAcross } from './single_column';
@@ -22,6 +22,7 @@ export const convolutionKernels: KernelRow[] = [
     const { dy, filter } = call.inputs;
     const layout = new Layout(call, 2, call.attrs.dataFormat);
     const plan = new Plan(call, layout, call.attrs.inputShape, filter.shape);
+    if (!plan.meetsImage) return call.result(zeros(call, call.attrs.inputShape));
     const dx = call.run(
       'Conv2DBackpropInput',
       [call.constant(plan.shape), filter, plan.firstPositions(layout.enter(dy))],
@@ -34,6 +35,7 @@ export const convolutionKernels: KernelRow[] = [
     const { filterShape, dataFormat } = call.attrs;
     const layout = new Layout(call, 2, dataFormat);
     const plan = new Plan(call, layout, x.shape, filterShape);
+    if (!plan.meetsImage) return call.result(zeros(call, filterShape));
     const { image, attributes } = plan.ofFilter(layout.enter(x));
     const operands = [image, layout.enter(dy)] as const;
     return call.result(
@@ -97,6 +99,7 @@ export function conv2d(
     layout,
     plan.positions(),
     filter.shape[3]!,
+    plan.meetsImage,
   );
 }
 
@@ -107,6 +110,7 @@ class Plan {
   /** The input's shape as the op sees it. */
   readonly shape: number[];
   private readonly padding: Padding;
+  readonly meetsImage: boolean;
 
   constructor(
     private readonly call: KernelCall,
@@ -116,7 +120,9 @@ class Plan {
     attrs: Attrs = call.attrs,
   ) {
     this.window = windowOf(attrs, filterShape.slice(0, layout.axes));
-    this.padding = layout.padding(attrs, layout.spatial(inputShape), this.window);
+    const sizes = layout.spatial(inputShape);
+    this.padding = layout.padding(attrs, sizes, this.window);
+    this.meetsImage = meetsImage(sizes, this.window, this.padding);
     this.attributes = windowAttributes(layout, this.window, this.padding);
     this.shape = layout.shape(inputShape);
   }

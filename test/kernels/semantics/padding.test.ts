@@ -155,6 +155,30 @@ describe('meaning of kernels: padding and rounding', () => {
       [1 + 2 + 3 + 7 + 8 + 9],
     );
   });
+  test('conv2d: a window that meets padding only', () => {
+    // oneDNN ends the process.
+    const x = ones(4, 2, 1, 8);
+    const filter = ones(3, 1, 8, 1);
+    const pad: Array<[number, number]> = [
+      [0, 0],
+      [2, 1],
+      [1, 2],
+      [0, 0],
+    ];
+    const convolve = (image: tf.Tensor4D, weights: tf.Tensor4D) =>
+      tf.conv2d(image, weights, [2, 3], pad as tf.backend_util.ExplicitPadding);
+    is(convolve(x, filter), [4, 2, 2, 1], Array(16).fill(0));
+    is(
+      gradient((image) => tf.sum(convolve(image as tf.Tensor4D, filter)), x),
+      [4, 2, 1, 8],
+      Array(64).fill(0),
+    );
+    is(
+      gradient((weights) => tf.sum(convolve(x, weights as tf.Tensor4D)), filter),
+      [3, 1, 8, 1],
+      Array(24).fill(0),
+    );
+  });
   test('volumes: a stride across of no consequence', () => {
     const x = tf.range(0, 18).reshape([1, 1, 6, 3, 1]) as tf.Tensor5D;
     const filter = tf.tensor5d([0, 1], [1, 1, 2, 1, 1]);
