@@ -15,9 +15,10 @@ export function withoutSkippedCells(
   const { filter, strides } = window;
   const isCell = filter.every((size) => size === 1) && sides.flat().every((side) => side === 0);
   if (call.onGpu || !isCell || strides.every((stride) => stride === 1)) return undefined;
-  const slice = [x.shape.map(() => 0), x.shape, [1, ...strides, 1]].map((values) => call.constant(values));
+  // Averages of one cell each; several times as fast as StridedSlice.
+  const attributes = { ksize: [1, 1, 1, 1], strides: [1, ...strides, 1], padding: 'VALID' };
   return {
-    x: call.run('StridedSlice', [x, ...slice]),
+    x: call.run('AvgPool', [x], attributes),
     window: { ...window, strides: strides.map(() => 1) },
     padding: { kind: 'VALID', sides },
   };
