@@ -155,6 +155,20 @@ describe('meaning of kernels: padding and rounding', () => {
       [1 + 2 + 3 + 7 + 8 + 9],
     );
   });
+  test('depthwise: gradients of a filter of one cell that skips cells', () => {
+    for (const [batch, height, width, channels, steps] of [
+      [1, 14, 16, 3, 2],
+      [2, 12, 12, 10, 3],
+      [1, 18, 14, 1, 2],
+      [3, 6, 16, 1, 2],
+    ] as const) {
+      const x = ones(batch, height, width, channels);
+      const filter = ones(1, 1, channels, 1);
+      const sum = (f: tf.Tensor4D) => tf.sum(tf.depthwiseConv2d(x, f, steps, 'same'));
+      const met = batch * Math.ceil(height / steps) * Math.ceil(width / steps);
+      for (let i = 0; i < 20; i++) is(gradient(sum, filter), filter.shape, Array(channels).fill(met));
+    }
+  });
   test('conv2d: a window that meets padding only', () => {
     // oneDNN ends the process.
     const x = ones(4, 2, 1, 8);
