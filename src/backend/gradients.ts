@@ -9,6 +9,7 @@ import {
   reshape,
   Sum,
   type Tensor,
+  unregisterGradient,
   util,
 } from '@tensorflow/tfjs-core';
 
@@ -33,14 +34,19 @@ const GRADIENTS: Readonly<Record<string, GradFunc>> = {
   [Mean]: ofReduction((reduced) => reduced),
 };
 
+/** Only tfjs's own gradients of reductions have this variable. */
+const OF_TFJS = 'expandedDyShape';
+
 /**
  * Puts gradients that the backend computes alone into the place of tfjs's own, which come to the same: those multiply by
  * ones that they make on the host, for most of the time of a training step on a GPU. Where tfjs has no gradients
- * (tfjs-core alone), there are none.
+ * (tfjs-core alone), there are none, and one that the program registered stays.
  */
 export function replaceGradients(): void {
   for (const [kernelName, gradFunc] of Object.entries(GRADIENTS)) {
-    if (getGradient(kernelName) === undefined) continue;
+    const present = getGradient(kernelName);
+    if (present === undefined || !String(present.gradFunc).includes(OF_TFJS)) continue;
+    unregisterGradient(kernelName); // or tfjs warns in debug mode
     registerGradient({ kernelName, inputsToSave: ['x'], gradFunc });
   }
 }

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import * as tf from '@tensorflow/tfjs';
 import { expect } from 'chai';
 import { live, onTftrt } from '../support/tftrt';
@@ -71,6 +72,36 @@ describe('gradients', () => {
     expect(values.every((value) => value === 1 / 4096)).to.equal(true);
     tf.dispose([x, result as tf.Tensor]);
   });
+
+  it('that a program registered before it made the backend stay, and tfjs warns of none', () => {
+    const program = `
+      const tf = require('@tensorflow/tfjs');
+      require('tfjs-backend-tftrt');
+      const gradFunc = (dy, [x]) => ({ x: () => tf.mul(tf.onesLike(x), 7) });
+      tf.registerGradient({ kernelName: 'Sum', inputsToSave: ['x'], gradFunc });
+      const warnings = [];
+      console.warn = (message) => warnings.push(message);
+      (async () => {
+        tf.env().set('DEBUG', true);
+        await tf.setBackend('tftrt');
+        tf.env().set('DEBUG', false);
+        const x = tf.tensor1d([1, 2]);
+        const gradients = ['sum', 'mean'].map((name) => Array.from(tf.grad((at) => tf[name](at))(x).dataSync()));
+        const { kernelNames } = await tf.profile(() => tf.grad((at) => tf.mean(at))(x));
+        const overriding = warnings.filter((message) => /gradient/.test(message));
+        console.log(JSON.stringify({ gradients, fills: kernelNames.includes('Fill'), overriding }));
+      })();
+    `;
+    const output = execFileSync(process.execPath, ['--eval', program], { encoding: 'utf8', stdio: 'pipe' });
+    expect(JSON.parse(output)).to.deep.equal({
+      gradients: [
+        [7, 7],
+        [0.5, 0.5],
+      ],
+      fills: true,
+      overriding: [],
+    });
+  }).timeout(120_000);
 
   it('leave nothing behind', async () => {
     const before = live();

@@ -1,9 +1,10 @@
 import * as k from '@tensorflow/tfjs-core';
 import type { CallOperand, KernelCall } from './call';
 import { dilateFilter } from './dilated_filter';
-import { runUnlessEmpty } from './empty_result';
-import { countPositions, type Padding, type Window } from './geometry';
+import { filterGradientUnlessEmpty, runUnlessEmpty, zeros } from './empty_result';
+import { countPositions, meetsImage, type Padding, type Window } from './geometry';
 import { Layout, windowAttributes, windowOf } from './layout';
+import { withoutSkippedCells } from './single_cell';
 import { withoutStrideAcross } from './single_column';
 import { type Attrs, custom, type KernelRow } from './table';
 
@@ -21,6 +22,7 @@ export const convolutionKernels: KernelRow[] = [
     const { dy, filter } = call.inputs;
     const layout = new Layout(call, 2, call.attrs.dataFormat);
     const plan = new Plan(call, layout, call.attrs.inputShape, filter.shape);
+    if (!plan.meetsImage) return call.result(zeros(call, call.attrs.inputShape));
     const dx = call.run(
       'Conv2DBackpropInput',
       [call.constant(plan.shape), filter, plan.firstPositions(layout.enter(dy))],
@@ -33,12 +35,11 @@ export const convolutionKernels: KernelRow[] = [
     const { filterShape, dataFormat } = call.attrs;
     const layout = new Layout(call, 2, dataFormat);
     const plan = new Plan(call, layout, x.shape, filterShape);
+    if (!plan.meetsImage) return call.result(zeros(call, filterShape));
+    const { image, attributes } = plan.ofFilter(layout.enter(x));
+    const operands = [image, layout.enter(dy)] as const;
     return call.result(
-      call.run(
-        'Conv2DBackpropFilter',
-        [layout.enter(x), call.constant(filterShape), layout.enter(dy)],
-        plan.attributes,
-      ),
+      filterGradientUnlessEmpty(call, 'Conv2DBackpropFilter', operands, filterShape, attributes),
     );
   }),
 
@@ -75,7 +76,7 @@ export const convolutionKernels: KernelRow[] = [
     const { filterShape } = call.attrs;
     const plan = new Plan(call, new Layout(call, 3, 'NDHWC'), x.shape, filterShape);
     return call.result(
-      call.run('Conv3DBackpropFilterV2', [x, call.constant(filterShape), dy], plan.attributes),
+      filterGradientUnlessEmpty(call, 'Conv3DBackpropFilterV2', [x, dy], filterShape, plan.attributes),
     );
   }),
 ];
@@ -98,6 +99,7 @@ export function conv2d(
     layout,
     plan.positions(),
     filter.shape[3]!,
+    plan.meetsImage,
   );
 }
 
@@ -108,6 +110,7 @@ class Plan {
   /** The input's shape as the op sees it. */
   readonly shape: number[];
   private readonly padding: Padding;
+  readonly meetsImage: boolean;
 
   constructor(
     private readonly call: KernelCall,
@@ -117,7 +120,9 @@ class Plan {
     attrs: Attrs = call.attrs,
   ) {
     this.window = windowOf(attrs, filterShape.slice(0, layout.axes));
-    this.padding = layout.padding(attrs, layout.spatial(inputShape), this.window);
+    const sizes = layout.spatial(inputShape);
+    this.padding = layout.padding(attrs, sizes, this.window);
+    this.meetsImage = meetsImage(sizes, this.window, this.padding);
     this.attributes = windowAttributes(layout, this.window, this.padding);
     this.shape = layout.shape(inputShape);
   }
@@ -128,6 +133,13 @@ class Plan {
     const { x: image, window, padding } = withoutStrideAcross(this.call, convolved);
     const attributes = image === x ? this.attributes : windowAttributes(this.layout, window, padding);
     return { image, window, attributes };
+  }
+
+  /** The gradient of the filter, over an input in the layout's format. */
+  ofFilter(x: CallOperand): { image: CallOperand; attributes: Plan['attributes'] } {
+    const met = withoutSkippedCells(this.call, x, this.window, this.padding);
+    if (met === undefined) return { image: x, attributes: this.attributes };
+    return { image: met.x, attributes: windowAttributes(this.layout, met.window, met.padding) };
   }
 
   /** The number of results along each spatial axis; none or less where the window does not fit. */

@@ -2,9 +2,10 @@ import * as k from '@tensorflow/tfjs-core';
 import { DT } from '../../dtypes';
 import { type CallOperand, dtypeOf, type KernelCall, type Value } from './call';
 import { dilateFilter } from './dilated_filter';
-import { runUnlessEmpty } from './empty_result';
+import { filterGradientUnlessEmpty, runUnlessEmpty } from './empty_result';
 import { countPositions, explicitSame, type Padding, type Window } from './geometry';
 import { Layout, windowAttributes, windowOf } from './layout';
+import { withoutSkippedCells } from './single_cell';
 import { type Attrs, custom, type KernelRow } from './table';
 
 /** Depthwise convolutions and their gradients; the fused one is in fused.ts. */
@@ -29,12 +30,10 @@ export const depthwiseKernels: KernelRow[] = [
     const { x, dy } = call.inputs;
     const { filterShape } = call.attrs;
     const steps = new EvenSteps(call, x.shape, filterShape);
-    const gradient = call.run(
-      'DepthwiseConv2dNativeBackpropFilter',
-      [x, call.constant(filterShape), steps.spread(dy)],
-      steps.attributes,
-    );
-    return call.result(gradient);
+    const op = 'DepthwiseConv2dNativeBackpropFilter';
+    const results = dy.shape.includes(0) ? dy : steps.spread(dy);
+    const { image, attributes } = steps.ofFilter(x);
+    return call.result(filterGradientUnlessEmpty(call, op, [image, results], filterShape, attributes));
   }),
 ];
 
@@ -84,6 +83,7 @@ class EvenSteps {
   private readonly extent: number[];
   /** How many there are. */
   readonly positions: number[];
+  private readonly padding: Padding;
 
   constructor(
     private readonly call: KernelCall,
@@ -98,14 +98,22 @@ class EvenSteps {
     const [down, right] = wanted.strides as [number, number];
     const step = greatestCommonDivisor(down, right);
     const even = down === right;
-    const sides: Padding = even || padding.kind !== 'SAME' ? padding : explicitSame(sizes, wanted);
+    this.padding = even || padding.kind !== 'SAME' ? padding : explicitSame(sizes, wanted);
     this.window = even ? wanted : { ...wanted, strides: [step, step] };
     this.factors = wanted.strides.map((stride) => stride / step);
     this.extent = countPositions(sizes, wanted, padding).map(
       (count, i) => (count - 1) * this.factors[i]! + 1,
     );
-    this.positions = countPositions(sizes, this.window, sides);
-    this.attributes = windowAttributes(layout, this.window, sides);
+    this.positions = countPositions(sizes, this.window, this.padding);
+    this.attributes = windowAttributes(layout, this.window, this.padding);
+  }
+
+  /** The gradient of the filter, over an input. */
+  ofFilter(x: CallOperand): { image: CallOperand; attributes: EvenSteps['attributes'] } {
+    const met = withoutSkippedCells(this.call, x, this.window, this.padding);
+    if (met === undefined) return { image: x, attributes: this.attributes };
+    const layout = new Layout(this.call, 2, 'NHWC');
+    return { image: met.x, attributes: windowAttributes(layout, met.window, met.padding) };
   }
 
   /** The wanted ones out of all results. */

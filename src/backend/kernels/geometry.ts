@@ -61,6 +61,21 @@ export function countPositions(
   });
 }
 
+/** Whether the window meets cells of the image anywhere: padding may be so wide, and strides so long, that it never does. */
+export function meetsImage(sizes: readonly number[], window: Window, padding: Padding): boolean {
+  if (padding.kind !== 'EXPLICIT') return true;
+  const counts = countPositions(sizes, window, padding);
+  return sizes.every((size, axis) => {
+    for (let position = 0; position < counts[axis]!; position++) {
+      for (let i = 0; i < window.filter[axis]!; i++) {
+        const cell = position * window.strides[axis]! + i * window.dilations[axis]! - padding.sides[axis]![0];
+        if (cell >= 0 && cell < size) return true;
+      }
+    }
+    return false;
+  });
+}
+
 /** The padding SAME, side by side. */
 export function explicitSame(sizes: readonly number[], { filter, strides, dilations }: Window): Padding {
   const sides = sizes.map((size, i): [number, number] => {

@@ -8,6 +8,10 @@ describe('an empty batch, and a window larger than the image', () => {
 
   const image = () => tf.zeros([0, 8, 8, 3]) as tf.Tensor4D;
   const filter = () => tf.ones([3, 3, 3, 5]) as tf.Tensor4D;
+  const filterGradient = (convolve: (x: tf.Tensor4D, filter: tf.Tensor4D) => tf.Tensor) => {
+    const x = tf.ones([2, 2, 2, 10]) as tf.Tensor4D;
+    return tf.grad((f) => tf.sum(convolve(x, f as tf.Tensor4D)))(tf.ones([4, 2, 10, 6]));
+  };
   const cases: Array<[string, () => tf.Tensor, number[]]> = [
     ['conv2d', () => tf.conv2d(image(), filter(), 2, 'same'), [0, 4, 4, 5]],
     [
@@ -93,6 +97,29 @@ describe('an empty batch, and a window larger than the image', () => {
       'a filter gradient',
       () => tf.grad((f) => tf.sum(tf.conv2d(image(), f as tf.Tensor4D, 1, 'same')))(filter() as tf.Tensor),
       [3, 3, 3, 5],
+    ],
+    [
+      'a filter gradient, a large window',
+      () => filterGradient((x, f) => tf.conv2d(x, f, 1, 'valid')),
+      [4, 2, 10, 6],
+    ],
+    [
+      'a filter gradient, a large window and padding side by side',
+      () =>
+        filterGradient((x, f) =>
+          tf.conv2d(x, f, 3, [
+            [0, 0],
+            [0, 1],
+            [2, 0],
+            [0, 0],
+          ]),
+        ),
+      [4, 2, 10, 6],
+    ],
+    [
+      'a depthwise filter gradient, a large window',
+      () => filterGradient((x, f) => tf.depthwiseConv2d(x, f, 1, 'valid')),
+      [4, 2, 10, 6],
     ],
   ];
   for (const [name, run, shape] of cases) {

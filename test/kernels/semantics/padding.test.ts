@@ -126,6 +126,73 @@ describe('meaning of kernels: padding and rounding', () => {
     is(tf.conv2d(x, filter, [1, 2], 'valid'), [1, 4, 1, 1], [2, 5, 8, 11]);
     is(tf.conv2d(x, filter, [1, 3], 'same'), [1, 4, 1, 1], [2, 5, 8, 11]);
   });
+  test('conv2d: gradients of a filter of one cell that skips cells', () => {
+    // oneDNN writes outside of its memory for many of these shapes, and the process ends.
+    for (const dataFormat of ['NHWC', 'NCHW'] as const) {
+      for (const [batch, height, width, channels, filters, down, across] of [
+        [1, 14, 16, 3, 2, 2, 2],
+        [2, 8, 3, 2, 20, 2, 2],
+        [1, 10, 20, 14, 9, 2, 2],
+        [1, 12, 16, 7, 2, 2, 1],
+        [1, 14, 9, 9, 9, 2, 3],
+      ] as const) {
+        const filter = ones(1, 1, channels, filters);
+        const x =
+          dataFormat === 'NHWC' ? ones(batch, height, width, channels) : ones(batch, channels, height, width);
+        for (const pad of ['same', 'valid'] as const) {
+          const steps: [number, number] = [down, across];
+          const sum = (f: tf.Tensor4D) => tf.sum(tf.conv2d(x, f, steps, pad, dataFormat));
+          const met = batch * Math.ceil(height / down) * Math.ceil(width / across);
+          for (let i = 0; i < 10; i++) is(gradient(sum, filter), filter.shape, Array(filter.size).fill(met));
+        }
+      }
+    }
+    const rows = tf.tensor4d([1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 3, 3, 1]);
+    const filter = ones(1, 1, 1, 1);
+    is(
+      gradient((f) => tf.sum(tf.conv2d(rows, f as tf.Tensor4D, [2, 1], 'same')), filter),
+      [1, 1, 1, 1],
+      [1 + 2 + 3 + 7 + 8 + 9],
+    );
+  });
+  test('depthwise: gradients of a filter of one cell that skips cells', () => {
+    for (const [batch, height, width, channels, steps] of [
+      [1, 14, 16, 3, 2],
+      [2, 12, 12, 10, 3],
+      [1, 18, 14, 1, 2],
+      [3, 6, 16, 1, 2],
+    ] as const) {
+      const x = ones(batch, height, width, channels);
+      const filter = ones(1, 1, channels, 1);
+      const sum = (f: tf.Tensor4D) => tf.sum(tf.depthwiseConv2d(x, f, steps, 'same'));
+      const met = batch * Math.ceil(height / steps) * Math.ceil(width / steps);
+      for (let i = 0; i < 20; i++) is(gradient(sum, filter), filter.shape, Array(channels).fill(met));
+    }
+  });
+  test('conv2d: a window that meets padding only', () => {
+    // oneDNN ends the process.
+    const x = ones(4, 2, 1, 8);
+    const filter = ones(3, 1, 8, 1);
+    const pad: Array<[number, number]> = [
+      [0, 0],
+      [2, 1],
+      [1, 2],
+      [0, 0],
+    ];
+    const convolve = (image: tf.Tensor4D, weights: tf.Tensor4D) =>
+      tf.conv2d(image, weights, [2, 3], pad as tf.backend_util.ExplicitPadding);
+    is(convolve(x, filter), [4, 2, 2, 1], Array(16).fill(0));
+    is(
+      gradient((image) => tf.sum(convolve(image as tf.Tensor4D, filter)), x),
+      [4, 2, 1, 8],
+      Array(64).fill(0),
+    );
+    is(
+      gradient((weights) => tf.sum(convolve(x, weights as tf.Tensor4D)), filter),
+      [3, 1, 8, 1],
+      Array(24).fill(0),
+    );
+  });
   test('volumes: a stride across of no consequence', () => {
     const x = tf.range(0, 18).reshape([1, 1, 6, 3, 1]) as tf.Tensor5D;
     const filter = tf.tensor5d([0, 1], [1, 1, 2, 1, 1]);
