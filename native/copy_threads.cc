@@ -1,5 +1,6 @@
 #include "copy_threads.h"
 
+#include <emmintrin.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -88,6 +89,19 @@ void CopyBytes(void* destination, const void* source, size_t bytes) {
                   static_cast<const char*>(source) + piece.begin, piece.bytes);
     }
   });
+}
+
+void CopyBooleans(void* destination, const void* source, size_t bytes) {
+  const uint8_t* from = static_cast<const uint8_t*>(source);
+  uint8_t* to = static_cast<uint8_t*>(destination);
+  // One by one, this takes five times as long.
+  const __m128i one = _mm_set1_epi8(1);
+  size_t i = 0;
+  for (; i + sizeof(one) <= bytes; i += sizeof(one)) {
+    const __m128i values = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), _mm_min_epu8(values, one));
+  }
+  for (; i < bytes; ++i) to[i] = from[i] != 0;
 }
 
 }  // namespace tftrt

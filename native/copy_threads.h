@@ -20,6 +20,9 @@ void ShareCopy(size_t bytes, size_t piece_bytes, const std::function<void(const 
 // memcpy, large pieces with several threads.
 void CopyBytes(void* destination, const void* source, size_t bytes);
 
+// Bytes other than 0, which tfjs takes for true, become 1: TensorFlow has undefined behaviour with others.
+void CopyBooleans(void* destination, const void* source, size_t bytes);
+
 // Says that fresh memory is about to be filled, so that it comes in large pages: a page fault for each 4 KiB
 // costs more than the copy.
 void ExpectToWrite(void* memory, size_t bytes);

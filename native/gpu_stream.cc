@@ -15,13 +15,11 @@ namespace {
 CUdeviceptr ToDevicePointer(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
 void CopyElements(void* destination, const void* source, size_t bytes, bool booleans) {
-  if (!booleans) {
+  if (booleans) {
+    CopyBooleans(destination, source, bytes);
+  } else {
     std::memcpy(destination, source, bytes);
-    return;
   }
-  const uint8_t* from = static_cast<const uint8_t*>(source);
-  uint8_t* to = static_cast<uint8_t*>(destination);
-  for (size_t i = 0; i < bytes; ++i) to[i] = from[i] != 0;
 }
 
 }  // namespace

@@ -31,16 +31,14 @@ tf::DataType GetDataType(napi_env env, napi_value value) {
 
 namespace {
 
-// Copies elements into a host tensor. tfjs keeps bool values as bytes that may be other than 0 and 1.
+// Copies elements into a host tensor.
 void CopyElements(const void* source, size_t bytes, tf::Tensor* tensor) {
   if (bytes == 0) return;
   if (tensor->dtype() == tf::DT_BOOL) {
-    const uint8_t* values = static_cast<const uint8_t*>(source);
-    bool* flags = tensor->flat<bool>().data();
-    for (size_t i = 0; i < bytes; ++i) flags[i] = values[i] != 0;
-    return;
+    CopyBooleans(tensor->data(), source, bytes);
+  } else {
+    CopyBytes(tensor->data(), source, bytes);
   }
-  CopyBytes(tensor->data(), source, bytes);
 }
 
 void RequireBytes(const TypedArray& array, const tf::Tensor& tensor) {
