@@ -5,7 +5,7 @@ import type { CallOperand, KernelCall, Value } from './call';
 /** x where it is not negative (or NaN), alpha · x where it is. */
 export function prelu(call: KernelCall, x: CallOperand, alpha: CallOperand): Value {
   const negative = call.run('Less', [x, call.scalar(0, 'float32')]);
-  return call.run('SelectV2', [negative, call.run('Mul', [x, alpha]), x]);
+  return call.select(negative, call.run('Mul', [x, alpha]), x);
 }
 
 /** What a fused kernel applies to its result. */

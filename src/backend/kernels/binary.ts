@@ -1,4 +1,5 @@
 import * as k from '@tensorflow/tfjs-core';
+import type { CallOperand, KernelCall, Value } from './call';
 import { allInputs, custom, type DTypeRule, type KernelRow, op } from './table';
 
 /** TensorFlow has these for numbers, not for bool. */
@@ -39,8 +40,8 @@ export const binaryKernels: KernelRow[] = [
     } catch (error) {
       if (!/division by zero/.test((error as Error).message)) throw error;
       const isZero = call.run('Equal', [b, call.scalar(0)]);
-      const quotient = call.run('FloorDiv', [a, call.run('SelectV2', [isZero, call.scalar(1), b])]);
-      return call.result(call.run('SelectV2', [isZero, call.scalar(0), quotient]), 'int32');
+      const quotient = call.run('FloorDiv', [a, call.select(isZero, call.scalar(1), b)]);
+      return call.result(call.select(isZero, call.scalar(0), quotient), 'int32');
     }
   }),
 
@@ -49,13 +50,19 @@ export const binaryKernels: KernelRow[] = [
     const { a, b } = call.inputs;
     if (a.dtype !== 'int32' && a.dtype !== 'bool') return call.result(call.run('Pow', [a, b]));
     const [x, y] = [call.cast(a, 'int32'), call.cast(b, 'int32')];
-    const zero = call.scalar(0);
-    const power = call.run('Pow', [x, call.run('Maximum', [y, zero])]);
-    const inverse = call.run('Pow', [call.cast(x, 'float64'), call.cast(y, 'float64')]);
-    const finite = call.run('ClipByValue', [inverse, call.scalar(-1, 'float64'), call.scalar(1, 'float64')]);
-    return call.result(
-      call.run('SelectV2', [call.run('Less', [y, zero]), call.cast(finite, 'int32'), power]),
-      a.dtype,
-    );
+    try {
+      return call.result(call.run('Pow', [x, y]), a.dtype);
+    } catch (error) {
+      if (!/negative integer powers/.test((error as Error).message)) throw error;
+      return call.result(powerWithNegatives(call, x, y), a.dtype);
+    }
   }),
 ];
+
+function powerWithNegatives(call: KernelCall, x: CallOperand, y: CallOperand): Value {
+  const zero = call.scalar(0);
+  const power = call.run('Pow', [x, call.run('Maximum', [y, zero])]);
+  const inverse = call.run('Pow', [call.cast(x, 'float64'), call.cast(y, 'float64')]);
+  const finite = call.run('ClipByValue', [inverse, call.scalar(-1, 'float64'), call.scalar(1, 'float64')]);
+  return call.select(call.run('Less', [y, zero]), call.cast(finite, 'int32'), power);
+}

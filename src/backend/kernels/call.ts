@@ -72,6 +72,12 @@ export class KernelCall {
     });
   }
 
+  /** Element by element `a` where the condition holds, else `b`. What needs no broadcast takes TensorFlow half the time in its older op. */
+  select(condition: CallOperand, a: CallOperand, b: CallOperand): Value {
+    const alike = [a, b].every(({ shape }) => util.arraysEqual(shape, condition.shape));
+    return this.run(alike ? 'Select' : 'SelectV2', [condition, a, b]);
+  }
+
   transpose(operand: CallOperand, permutation: readonly number[]): Value {
     return this.run('Transpose', [operand, this.constant(permutation)]);
   }

@@ -51,7 +51,7 @@ export const gatherKernels: KernelRow[] = [
     }
     const nan = call.scalar(Number.NaN, 'float32');
     const positive = call.run('AddV2', [x, call.scalar(0, 'float32')]);
-    const bits = call.run('Bitcast', [call.run('SelectV2', [call.run('IsNan', [x]), nan, positive])], {
+    const bits = call.run('Bitcast', [call.select(call.run('IsNan', [x]), nan, positive)], {
       type: 'int32',
     });
     const [unique, indices] = call.runAll('UniqueV2', [bits, axes]);

@@ -108,7 +108,5 @@ function rotateWithOffset(call: KernelCall): k.TensorInfo {
   const fillings = Array.from({ length: channels }, (_, channel) =>
     channel === 3 ? OPAQUE : (fillValue[channel] ?? Number.NaN),
   );
-  return call.result(
-    call.run('SelectV2', [inside, rotate(image, 0), call.constant(fillings, 'float32', [channels])]),
-  );
+  return call.result(call.select(inside, rotate(image, 0), call.constant(fillings, 'float32', [channels])));
 }

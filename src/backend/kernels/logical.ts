@@ -1,5 +1,5 @@
 import * as k from '@tensorflow/tfjs-core';
-import { type DTypeRule, type KernelRow, op } from './table';
+import { custom, type DTypeRule, type KernelRow, op } from './table';
 
 /** The result is what the op computes: bool. */
 const NUMBERS: DTypeRule = { via: { bool: 'int32' }, result: 'computed' };
@@ -20,5 +20,5 @@ export const logicalKernels: KernelRow[] = [
   op(k.IsFinite, 'IsFinite', ['x'], {}, FLOATS),
   op(k.IsInf, 'IsInf', ['x'], {}, FLOATS),
   op(k.IsNan, 'IsNan', ['x'], {}, FLOATS),
-  op(k.Select, 'SelectV2', ['condition', 't', 'e']),
+  custom(k.Select, (call) => call.result(call.select(call.inputs.condition, call.inputs.t, call.inputs.e))),
 ];

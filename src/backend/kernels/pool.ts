@@ -42,11 +42,13 @@ export const poolKernels: KernelRow[] = [
     return call.result(pool.cut(call.run('MaxPoolGrad', [padded, y, dy], pool.attributes)));
   }),
   custom(k.MaxPool3DGrad, (call) => {
-    const { dy, input } = call.inputs;
+    const { dy, input, output } = call.inputs;
     const pool = new Pool(call, input, 3);
     if (pool.isEmpty) return call.result(call.run('ZerosLike', [input]));
     const padded = pool.padLowest();
-    const y = call.run('MaxPool3D', [padded], pool.attributes);
+    // Callers need not give the output.
+    const known = pool.isPadded ? undefined : output;
+    const y = known ?? call.run('MaxPool3D', [padded], pool.attributes);
     return call.result(pool.cut(call.run('MaxPool3DGrad', [padded, y, dy], pool.attributes)));
   }),
   custom(k.MaxPoolWithArgmax, (call) => {
@@ -72,7 +74,7 @@ function numbers(call: KernelCall, x: TensorInfo): CallOperand {
 /** tfjs passes over NaNs where it looks for the place of a maximum. */
 function withoutNaNs(call: KernelCall, x: CallOperand): CallOperand {
   if (dtypeOf(x) !== DT.FLOAT) return x;
-  return call.run('SelectV2', [call.run('IsNan', [x]), call.scalar(-Infinity, 'float32'), x]);
+  return call.select(call.run('IsNan', [x]), call.scalar(-Infinity, 'float32'), x);
 }
 
 function averagePool(op: string, axes: 2 | 3): FunctionRow['run'] {

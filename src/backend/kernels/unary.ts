@@ -35,8 +35,6 @@ export const unaryKernels: KernelRow[] = [
   op(k.Reciprocal, 'Reciprocal', ['x'], {}, FLOATS),
   op(k.Relu, 'Relu', ['x'], {}, NUMBERS),
   op(k.Relu6, 'Relu6', ['x'], {}, NUMBERS),
-  // TensorFlow's Round gives zeros for int32.
-  op(k.Round, 'Round', ['x'], {}, FLOATS),
   op(k.Rsqrt, 'Rsqrt', ['x'], {}, FLOATS),
   op(k.Selu, 'Selu', ['x'], {}, FLOATS),
   op(k.Sigmoid, 'Sigmoid', ['x'], {}, FLOATS),
@@ -65,13 +63,17 @@ export const unaryKernels: KernelRow[] = [
     return call.result(call.run('ClipByValue', [call.cast(x, 'int32'), ...bounds]), x.dtype);
   }),
 
+  /** TensorFlow's gives zeros for int32: what is round already is the result. */
+  custom(k.Round, (call) => {
+    const { x } = call.inputs;
+    return call.result(x.dtype === 'float32' ? call.run('Round', [x]) : x);
+  }),
+
   /** TensorFlow's sign of NaN is NaN, that of tfjs is 0. */
   custom(k.Sign, (call) => {
     const { x } = call.inputs;
     if (x.dtype !== 'float32') return call.result(call.run('Sign', [call.cast(x, 'int32')]), x.dtype);
-    return call.result(
-      call.run('SelectV2', [call.run('IsNan', [x]), call.scalar(0, 'float32'), call.run('Sign', [x])]),
-    );
+    return call.result(call.select(call.run('IsNan', [x]), call.scalar(0, 'float32'), call.run('Sign', [x])));
   }),
 
   /** 1 above 0, else alpha; NaN stays NaN. */
@@ -81,13 +83,13 @@ export const unaryKernels: KernelRow[] = [
     const number = x.dtype === 'float32' ? x : call.cast(x, 'int32');
     if (alpha === 0) return call.result(call.run('Sign', [call.run('Relu', [number])]), x.dtype);
     const dtype = x.dtype === 'float32' ? 'float32' : 'int32';
-    const step = call.run('SelectV2', [
+    const step = call.select(
       call.run('Greater', [number, call.scalar(0, dtype)]),
       call.scalar(1, dtype),
       call.scalar(alpha, dtype),
-    ]);
+    );
     if (dtype === 'int32') return call.result(step, x.dtype);
-    return call.result(call.run('SelectV2', [call.run('IsNan', [x]), x, step]));
+    return call.result(call.select(call.run('IsNan', [x]), x, step));
   }),
 
   /** No op of TensorFlow's: x where it is not negative, alpha · x where it is. */
