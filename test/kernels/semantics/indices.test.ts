@@ -47,6 +47,26 @@ describe('meaning of kernels: indices', () => {
     is(tf.range(0, 1, 0.25), [4], [0, 0.25, 0.5, 0.75]);
     is(tf.range(3, 9, 3, 'int32'), [2], [3, 6], 'int32');
   });
+  test('long ranges have the numbers of short ones', () => {
+    const ranges: Array<[start: number, stop: number, step: number, dtype?: 'int32']> = [
+      [0, 5000, 1],
+      [0, 1, 1e-4],
+      [-200, 1300.3, 0.7],
+      [5, -3000, 1],
+      [16_777_000, 16_779_000, 1],
+      [10, 100_000, 7, 'int32'],
+      [5, -3000, -2, 'int32'],
+      [0.5, 3000, 1, 'int32'],
+      [2_147_000_000, 2_147_002_000, 1, 'int32'],
+    ];
+    for (const [start, stop, step, dtype] of ranges) {
+      const by = stop < start && step === 1 ? -1 : step;
+      const numbers = [start];
+      for (let i = 1; i < Math.ceil((stop - start) / by); i++) numbers.push(numbers[i - 1]! + by);
+      const expected = dtype === 'int32' ? Int32Array.from(numbers) : Float32Array.from(numbers);
+      assert.deepEqual(tf.range(start, stop, step, dtype).dataSync(), expected, `${start} to ${stop}`);
+    }
+  });
   test('searchSorted', () => {
     const sequence = tf.tensor1d([1, 3, 3, 5]);
     const values = tf.tensor1d([0, 3, 6]);
