@@ -1,7 +1,9 @@
 import * as k from '@tensorflow/tfjs-core';
-import { backend_util, type TensorInfo } from '@tensorflow/tfjs-core';
+import { backend_util, type TensorInfo, util } from '@tensorflow/tfjs-core';
 import type { CallOperand, KernelCall } from './call';
 import { custom, type KernelRow, op } from './table';
+
+const LONG_VECTOR = 2 ** 18;
 
 /** Matrix products and diagonals. */
 export const matrixKernels: KernelRow[] = [
@@ -41,7 +43,7 @@ export function matMul(
 ): CallOperand {
   const x = call.cast(a, a.dtype === 'bool' ? 'int32' : a.dtype);
   const y = call.cast(b, b.dtype === 'bool' ? 'int32' : b.dtype);
-  if (a.shape.length === 2 && b.shape.length === 2) {
+  if (a.shape.length === 2 && b.shape.length === 2 && !isLongDot(call, a, b)) {
     return call.run('MatMul', [x, y], { transpose_a: transposeA, transpose_b: transposeB });
   }
   if (a.dtype === 'complex64') {
@@ -52,6 +54,18 @@ export function matMul(
     ]);
   }
   return call.run('BatchMatMulV2', [x, y], { adj_x: transposeA, adj_y: transposeB });
+}
+
+/** A product of vectors so long that TensorFlow's MatMul, which reorders one of them first, takes longer than its op for batches. */
+function isLongDot({ onGpu }: KernelCall, a: TensorInfo, b: TensorInfo): boolean {
+  const size = util.sizeFromShape(a.shape);
+  return (
+    !onGpu &&
+    size >= LONG_VECTOR &&
+    a.shape.includes(1) &&
+    b.shape.includes(1) &&
+    util.sizeFromShape(b.shape) === size
+  );
 }
 
 function swapLastAxes(call: KernelCall, x: CallOperand): CallOperand {

@@ -31,6 +31,7 @@ describe('meaning of kernels: numbers', () => {
   test('integers to negative powers', () => {
     const [a, b] = [tf.tensor1d([2, 1, -1, -1, -3], 'int32'), tf.tensor1d([-1, -3, -2, -3, 3], 'int32')];
     is(tf.pow(a, b), [5], [0, 1, 1, -1, -27], 'int32');
+    is(tf.pow(tf.scalar(3, 'int32'), tf.tensor1d([2, 20], 'int32')), [2], [9, -808_182_895], 'int32');
   });
   test('rounding', () => {
     is(tf.round(tf.tensor1d([-2.5, -1.5, 0.5, 1.5, 2.5, 2.51])), [6], [-2, -2, 0, 2, 2, 3]);
@@ -77,9 +78,23 @@ describe('meaning of kernels: numbers', () => {
     is(tf.equal(a, b), [3], [1, 0, 1], 'bool');
     is(tf.add(a, tf.scalar(1, 'int32')), [3], [2, 2, 1], 'int32');
     is(tf.where(a, b, tf.logicalNot(b)), [3], [1, 0, 1], 'bool');
+    is(tf.where(a, tf.tensor1d([5, 6, 7]), tf.tensor1d([0.5])), [3], [5, 6, 0.5]);
     is(tf.argMax(tf.tensor1d([false, true], 'bool')), [], [1], 'int32');
     is(tf.concat([a, b]), [6], [1, 1, 0, 1, 0, 0], 'bool');
     is(tf.pad(a, [[1, 0]]), [4], [0, 1, 1, 0], 'bool');
+  });
+  test('bytes other than 0 are true', () => {
+    for (const length of [1, 15, 16, 17, 300]) {
+      const bytes = Uint8Array.from({ length }, (_, i) => (i % 3 === 0 ? 0 : i));
+      const counted = tf.sum(tf.tensor1d(bytes, 'bool'));
+      is(counted, [], [bytes.filter((byte) => byte !== 0).length], 'int32');
+    }
+  });
+  test('the product of two long vectors', () => {
+    const x = tf.tensor1d(Float32Array.from({ length: 300_000 }, (_, i) => (i % 3) - 1));
+    is(tf.dot(x, x), [], [200_000]);
+    is(tf.matMul(x.reshape([1, -1]), x.reshape([1, -1]), false, true), [1, 1], [200_000]);
+    is(tf.matMul(x.reshape([-1, 1]), x.reshape([-1, 1]), true, false), [1, 1], [200_000]);
   });
   test('kernels that TensorFlow has for floats only, of integers', () => {
     const x = tensor('int32', [1, 1, 1, 3, 1], [1, 2, 3]);
