@@ -393,7 +393,10 @@ function weightArguments(
 }
 
 function programArguments(runtime: NativeRuntime, graph: GraphDef, weights: Weight[]): ProgramArguments {
-  return [JSON.stringify(graph), JSON.stringify(sessionConfig(runtime, true)), ...weightArguments(weights)];
+  // tfjs-converter runs grappler. What is left in functions, the session's own inlines.
+  const optimized = (graph.library?.function ?? []).length === 0;
+  const config = sessionConfig(runtime, true, optimized);
+  return [JSON.stringify(graph), JSON.stringify(config), ...weightArguments(weights)];
 }
 
 /**
@@ -402,12 +405,18 @@ function programArguments(runtime: NativeRuntime, graph: GraphDef, weights: Weig
  * their precision, and some graphs that it made have crashed TensorFlow's oneDNN pass. On a GPU the convolutions that it
  * fuses are slower, and so are those in NCHW, for which the layout optimizer transposes: ResNet-50, batch 1, TF32, 0.94 ms
  * with the second, 1.25 with both, 0.91 with neither (benchmarks/results/2026-12-01-gpu-layout.json).
+ *
+ * A graph that is `optimized`, as tfjs-converter leaves it, does without all of grappler on the CPU. There it would take most
+ * of the first run, for nothing: MobileNetV2's takes 114 ms instead of 284, later ones 12 ms either way.
  */
-export function sessionConfig(runtime: NativeRuntime, fused: boolean): Record<string, unknown> {
+export function sessionConfig(
+  runtime: NativeRuntime,
+  fused: boolean,
+  optimized = false,
+): Record<string, unknown> {
   if (!runtime.onGpu && !fused) return { ...runtime.configProto };
   const layoutOptimizer = runtime.onGpu ? 'OFF' : 'DEFAULT';
-  return {
-    ...runtime.configProto,
-    graphOptions: { rewriteOptions: { remapping: 'OFF', layoutOptimizer } },
-  };
+  const rewriteOptions =
+    optimized && !runtime.onGpu ? { disableMetaOptimizer: true } : { remapping: 'OFF', layoutOptimizer };
+  return { ...runtime.configProto, graphOptions: { rewriteOptions } };
 }
