@@ -1,9 +1,21 @@
+import { performance } from 'node:perf_hooks';
 import { setImmediate } from 'node:timers/promises';
 
 /** Bound now: tests put clocks that stand still in the place of timers, or take them away. */
 const immediate = setImmediate;
+const now = performance.now.bind(performance);
+
+/** For how long a chain of promises may keep timers and input waiting. */
+const PATIENCE_MS = 1;
+let lastTurn = 0;
 
 /** Lets timers and input through. */
-export function nextTurn(): Promise<void> {
-  return immediate();
+export async function nextTurn(): Promise<void> {
+  await immediate();
+  lastTurn = now();
+}
+
+/** Whether they have waited for so long that it is time for the next turn. */
+export function isTurnDue(): boolean {
+  return now() - lastTurn >= PATIENCE_MS;
 }

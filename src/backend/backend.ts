@@ -11,7 +11,7 @@ import {
 import { fromTFDataType, toTFDataType } from '../dtypes';
 import { TftrtError } from '../errors';
 import type { Handle, NativeRuntime } from '../native';
-import { nextTurn } from '../turn';
+import { isTurnDue, nextTurn } from '../turn';
 import { Constants } from './constants';
 import { type GpuTensorData, requireGpu } from './gpu_data';
 import { MAX_INT32, sizeError } from './limits';
@@ -107,7 +107,7 @@ export class TftrtBackend extends KernelBackend {
     if (destination.byteLength <= ASYNC_COPY_BYTES && !this.runtime.onGpu) {
       this.runtime.addon.readTensor(data.handle, destination);
       // Let timers and input through: a loop of reads would otherwise keep the event loop to itself.
-      await nextTurn();
+      if (isTurnDue()) await nextTurn();
     } else {
       await this.runtime.addon.readTensorAsync(data.handle, destination);
     }

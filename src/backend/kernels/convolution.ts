@@ -52,12 +52,13 @@ export const convolutionKernels: KernelRow[] = [
     const layout = new Layout(call, 3, call.attrs.dataFormat);
     const plan = new Plan(call, layout, x.shape, filter.shape);
     const { image, window, attributes } = plan.forward(layout.enter(x));
-    // On the CPU, TensorFlow's kernel knows no dilations.
+    // On the CPU, only oneDNN's kernel knows dilations, which is for float32.
+    const dilates = call.onGpu || (dtype !== 'int32' && call.backend.runtime.addon.oneDnnEnabled());
     const y = runUnlessEmpty(
       call,
       'Conv3D',
-      [image, call.onGpu ? filter : dilateFilter(call, filter, window)],
-      call.onGpu ? attributes : { ...attributes, dilations: [1, 1, 1, 1, 1] },
+      [image, dilates ? filter : dilateFilter(call, filter, window)],
+      dilates ? attributes : { ...attributes, dilations: [1, 1, 1, 1, 1] },
       layout,
       plan.positions(),
       filter.shape[4]!,
