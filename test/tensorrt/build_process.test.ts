@@ -31,6 +31,9 @@ const REQUEST: BuildRequest = {
   nameSuffix: '',
 };
 
+/** Long enough to be seen building, and less than the builder takes to load TensorFlow. */
+const SEEN_MS = 150;
+
 describe('the process that builds engines', function () {
   this.timeout(60_000);
   const folder = useTemporaryFolder();
@@ -76,7 +79,7 @@ describe('the process that builds engines', function () {
   });
 
   it('in the background keeps nobody from ending, ends with him and leaves no files', async () => {
-    const child = start(true, "console.log('done');");
+    const child = start(true, `setTimeout(() => console.log('done'), ${SEEN_MS});`);
     const [builder] = await childrenOf(child.pid!);
     expect(await outcome(child)).to.deep.equal({ code: 0, output: 'done\n' });
     await ended(builder!);
@@ -84,7 +87,7 @@ describe('the process that builds engines', function () {
   });
 
   it('ends with a process that exits in the middle of a build', async () => {
-    const child = start(false, 'setTimeout(() => process.exit(3), 50);');
+    const child = start(false, `setTimeout(() => process.exit(3), ${SEEN_MS});`);
     const [builder] = await childrenOf(child.pid!);
     expect(await outcome(child)).to.deep.equal({ code: 3, output: '' });
     await ended(builder!);
