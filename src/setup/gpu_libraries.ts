@@ -155,7 +155,7 @@ export function findLibraries(
 export function describeMissingLibrary({ expected, otherVersions, damaged }: MissingLibrary): string {
   const lines =
     damaged.length > 0
-      ? damaged.map(({ file, damage }) => `  damaged: ${file} (${damage})\n`)
+      ? damaged.map(({ file, damage }) => `  unusable: ${file} (${damage})\n`)
       : [`  missing: ${expected}\n`];
   return [...lines, ...otherVersions.map((file) => `    wrong version: ${file}\n`)].join('');
 }

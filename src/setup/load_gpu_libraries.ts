@@ -38,7 +38,7 @@ export function loadCuda(loader: LibraryLoader): void {
         ...(missing.length === 0
           ? []
           : [
-              `Libraries of CUDA 12.3 and cuDNN 8.9 are missing or damaged:\n${describeMissing(missing).trimEnd()}`,
+              `Libraries of CUDA 12.3 and cuDNN 8.9 are missing or unusable:\n${describeMissing(missing).trimEnd()}`,
             ]),
       ].join('\n'),
       [
@@ -69,7 +69,7 @@ export function loadTensorRt(loader: LibraryLoader): void {
   if (missing.length > 0) {
     throw new SetupError(
       'TFTRT_TENSORRT_MISSING',
-      `TensorRT 8.6.1 cannot be used; files are missing or damaged:\n${describeMissing(missing).trimEnd()}`,
+      `TensorRT 8.6.1 cannot be used; files are missing or unusable:\n${describeMissing(missing).trimEnd()}`,
       howToGetGpuLibraries(),
     );
   }

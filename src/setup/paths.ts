@@ -185,7 +185,7 @@ function isForbidden(file: string): boolean {
 function requireWhole(libraries: readonly string[]): void {
   const damaged = libraries.flatMap((file) => {
     const damage = damageOf(file);
-    return damage === null ? [] : [`\n  damaged: ${file} (${damage})`];
+    return damage === null ? [] : [`\n  unusable: ${file} (${damage})`];
   });
   if (damaged.length === 0) return;
   throw new SetupError(

@@ -111,7 +111,7 @@ describe('tftrt doctor', () => {
       const row = byName(diagnosis).TensorFlow!;
       expect(row.status).to.equal('wrong');
       expect(row.problem).to.match(
-        /damaged: .*libtensorflow_cc\.so\.2 \(it is cut off: it has 1000000 bytes/,
+        /unusable: .*libtensorflow_cc\.so\.2 \(it is cut off: it has 1000000 bytes/,
       );
       expect(row.remedy).to.contain('npx tftrt install');
       expect(diagnosis.complaints.map(({ code }) => code)).to.deep.equal(['TFTRT_TENSORFLOW_DAMAGED']);

@@ -77,7 +77,7 @@ describe('findLibraries', () => {
       { file: inside('flat/libone.so.12'), damage: 'it is no shared library for x86-64' },
     ]);
     expect(describeMissing(find().missing, places()).split('\n')[0]).to.equal(
-      `  damaged: ${inside('flat/libone.so.12')} (it is no shared library for x86-64)`,
+      `  unusable: ${inside('flat/libone.so.12')} (it is no shared library for x86-64)`,
     );
     writeLibrary(inside('usr/libone.so.12'));
     expect(find().found.get(ONE)).to.equal(inside('usr/libone.so.12'));

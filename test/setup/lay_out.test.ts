@@ -69,7 +69,7 @@ describe('layOut', () => {
     fakeTensorFlow(source());
     writeFile(source('tensorflow/libtensorflow_cc.so.2'));
     const { message } = expectTftrtError('TFTRT_TENSORFLOW_DAMAGED', () => layOut(source()));
-    expect(message).to.contain(`damaged: ${source('tensorflow/libtensorflow_cc.so.2')} (it is empty)`);
+    expect(message).to.contain(`unusable: ${source('tensorflow/libtensorflow_cc.so.2')} (it is empty)`);
     expect(fs.existsSync(home())).to.equal(false);
   });
 

@@ -111,8 +111,8 @@ describe('loading CUDA and TensorRT', () => {
     writeFile(home('nvidia/cusparse/lib/libcusparse.so.12'), 'x');
     const { code, message } = run('loadCuda(loader)');
     expect(code).to.equal('TFTRT_CUDA_MISSING');
-    expect(message!.match(/(damaged|missing): .*/g)).to.deep.equal([
-      `damaged: ${home('nvidia/cusparse/lib/libcusparse.so.12')} (it is no shared library for x86-64)`,
+    expect(message!.match(/(unusable|missing): .*/g)).to.deep.equal([
+      `unusable: ${home('nvidia/cusparse/lib/libcusparse.so.12')} (it is no shared library for x86-64)`,
     ]);
   });
 
