@@ -138,9 +138,9 @@ class Plan {
 
   /** The gradient of the filter, over an input in the layout's format. */
   ofFilter(x: CallOperand): { image: CallOperand; attributes: Plan['attributes'] } {
-    const met = withoutSkippedCells(this.call, x, this.window, this.padding);
-    if (met === undefined) return { image: x, attributes: this.attributes };
-    return { image: met.x, attributes: windowAttributes(this.layout, met.window, met.padding) };
+    const convolved = { x, window: this.window, padding: this.padding };
+    const { x: image, window, padding } = withoutSkippedCells(this.call, convolved);
+    return { image, attributes: windowAttributes(this.layout, window, padding) };
   }
 
   /** The number of results along each spatial axis; none or less where the window does not fit. */

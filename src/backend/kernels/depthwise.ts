@@ -84,6 +84,7 @@ class EvenSteps {
   /** How many there are. */
   readonly positions: number[];
   private readonly padding: Padding;
+  private readonly layout: Layout;
 
   constructor(
     private readonly call: KernelCall,
@@ -91,10 +92,10 @@ class EvenSteps {
     filterShape: number[],
     attrs: Attrs = call.attrs,
   ) {
-    const layout = new Layout(call, 2, 'NHWC');
+    this.layout = new Layout(call, 2, 'NHWC');
     const wanted = windowOf(attrs, filterShape.slice(0, 2));
-    const sizes = layout.spatial(imageShape);
-    const padding = layout.padding(attrs, sizes, wanted);
+    const sizes = this.layout.spatial(imageShape);
+    const padding = this.layout.padding(attrs, sizes, wanted);
     const [down, right] = wanted.strides as [number, number];
     const step = greatestCommonDivisor(down, right);
     const even = down === right;
@@ -105,15 +106,14 @@ class EvenSteps {
       (count, i) => (count - 1) * this.factors[i]! + 1,
     );
     this.positions = countPositions(sizes, this.window, this.padding);
-    this.attributes = windowAttributes(layout, this.window, this.padding);
+    this.attributes = windowAttributes(this.layout, this.window, this.padding);
   }
 
   /** The gradient of the filter, over an input. */
   ofFilter(x: CallOperand): { image: CallOperand; attributes: EvenSteps['attributes'] } {
-    const met = withoutSkippedCells(this.call, x, this.window, this.padding);
-    if (met === undefined) return { image: x, attributes: this.attributes };
-    const layout = new Layout(this.call, 2, 'NHWC');
-    return { image: met.x, attributes: windowAttributes(layout, met.window, met.padding) };
+    const convolved = { x, window: this.window, padding: this.padding };
+    const { x: image, window, padding } = withoutSkippedCells(this.call, convolved);
+    return { image, attributes: windowAttributes(this.layout, window, padding) };
   }
 
   /** The wanted ones out of all results. */
