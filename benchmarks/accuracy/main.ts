@@ -7,12 +7,12 @@
  *     … --images 48000     generated for training
  *     … --no-engines       stops after the frozen model: for a machine without a GPU
  */
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import * as tf from '@tensorflow/tfjs';
 import * as tftrt from 'tfjs-backend-tftrt';
+import { gpuAndDriver } from '../machine';
 import { type EngineResult, maxDifference, type Precision, runEngine } from './engines';
 import { freeze, loadFrozen } from './freeze';
 import { CLASSES, firstOf, type Images, makeImages } from './images';
@@ -68,10 +68,12 @@ async function main(): Promise<void> {
   const writeReport = () => {
     if (out === undefined) return;
     mkdirSync(dirname(out), { recursive: true });
+    const [gpu, driver] = gpuAndDriver()?.split(', ') ?? [];
     const report = {
       date: new Date().toISOString(),
       command: `node dist-dev/benchmarks/accuracy/main.js ${process.argv.slice(2).join(' ')}`,
-      ...gpuAndDriver(),
+      gpu,
+      driver,
       device,
       tensorFlow: tftrt.stats().tensorFlowVersion,
       node: process.version,
@@ -205,21 +207,6 @@ function printEngine({
 
 function percent(share: number): string {
   return `${(100 * share).toFixed(1)} %`;
-}
-
-/** One line of nvidia-smi; nothing on a machine without a GPU. */
-function gpuAndDriver(): { gpu?: string; driver?: string } {
-  try {
-    const query = ['--query-gpu=name,driver_version', '--format=csv,noheader'];
-    const output = execFileSync('nvidia-smi', query, {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    const [gpu, driver] = output.split('\n')[0]!.split(', ');
-    return { gpu, driver };
-  } catch {
-    return {};
-  }
 }
 
 main().catch((error) => {
