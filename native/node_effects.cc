@@ -89,7 +89,8 @@ std::string ControlFlowOf(const tf::FunctionLibraryDefinition& functions, const 
   return found;
 }
 
-bool Writes(const tf::FunctionLibraryDefinition& functions, const tf::NodeDef& node, SeenFunctions* seen) {
+bool WritesVariables(const tf::FunctionLibraryDefinition& functions, const tf::NodeDef& node,
+                     SeenFunctions* seen) {
   return HoldsFor([](const tf::NodeDef& inner, const Called&) { return IsWriter(inner.op()); }, functions,
                   node, seen);
 }

@@ -17,8 +17,7 @@ using SeenFunctions = std::unordered_set<std::string>;
 std::string ControlFlowOf(const tensorflow::FunctionLibraryDefinition& functions,
                           const tensorflow::NodeDef& node, SeenFunctions* seen);
 
-// Whether variables are written.
-bool Writes(const tensorflow::FunctionLibraryDefinition& functions, const tensorflow::NodeDef& node,
-            SeenFunctions* seen);
+bool WritesVariables(const tensorflow::FunctionLibraryDefinition& functions, const tensorflow::NodeDef& node,
+                     SeenFunctions* seen);
 
 }  // namespace tftrt

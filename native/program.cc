@@ -160,7 +160,7 @@ bool Program::Writes(const std::vector<std::string>& fetches) const {
     const auto found = nodes_.find(open.back());
     open.pop_back();
     if (found == nodes_.end()) continue;
-    if (tftrt::Writes(*functions_, found->second, &functions)) return true;
+    if (WritesVariables(*functions_, found->second, &functions)) return true;
     for (const std::string& input : found->second.input()) meet(input);
   }
   return false;
