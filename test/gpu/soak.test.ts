@@ -9,7 +9,7 @@ import { engineSubject } from './stress';
 
 const RUNS = Number(process.env.TFTRT_SOAK_RUNS ?? 100_000);
 /** Of resident memory outside of the heap, which the allocators' caches make uneven. */
-const ALLOWED_GROWTH = 8 * 2 ** 20;
+const ALLOWED_GROWTH = 6 * 2 ** 20;
 
 /** What must stay as it is. */
 function native() {
