@@ -1,10 +1,10 @@
 #include "captured_graph.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "capturable.h"
+#include "copy_threads.h"
 #include "error.h"
 #include "transfers.h"
 
@@ -268,7 +268,7 @@ void CapturedGraph::UploadInPieces(size_t input, const void* source) {
   constexpr size_t kPiece = 256 << 10;
   for (size_t begin = 0; begin < bytes; begin += kPiece) {
     const size_t piece = std::min(kPiece, bytes - begin);
-    std::memcpy(pinned + begin, static_cast<const char*>(source) + begin, piece);
+    CopyForGpu(pinned + begin, static_cast<const char*>(source) + begin, piece);
     CheckCuda(Cuda().MemcpyHtoDAsync(Address(inputs_[input]) + begin, pinned + begin, piece, stream),
               "uploading an input");
   }

@@ -24,6 +24,7 @@ namespace {
 // Waking a thread takes as long as copying some hundred kilobytes.
 constexpr size_t kWorthAThread = size_t{2} << 20;
 constexpr size_t kMaxThreads = 16;
+constexpr size_t kCacheLine = 64;
 
 size_t Cores() { return static_cast<size_t>(tsl::port::MaxParallelism()); }
 
@@ -89,6 +90,26 @@ void CopyBytes(void* destination, const void* source, size_t bytes) {
                   static_cast<const char*>(source) + piece.begin, piece.bytes);
     }
   });
+}
+
+void CopyForGpu(void* destination, const void* source, size_t bytes) {
+  const char* from = static_cast<const char*>(source);
+  char* to = static_cast<char*>(destination);
+  size_t i = 0;
+  if (reinterpret_cast<uintptr_t>(to) % kCacheLine == 0) {
+    for (; i + kCacheLine <= bytes; i += kCacheLine) {
+      const auto* line = reinterpret_cast<const __m128i*>(from + i);
+      const __m128i a = _mm_loadu_si128(line), b = _mm_loadu_si128(line + 1);
+      const __m128i c = _mm_loadu_si128(line + 2), d = _mm_loadu_si128(line + 3);
+      auto* streamed = reinterpret_cast<__m128i*>(to + i);
+      _mm_stream_si128(streamed, a);
+      _mm_stream_si128(streamed + 1, b);
+      _mm_stream_si128(streamed + 2, c);
+      _mm_stream_si128(streamed + 3, d);
+    }
+    _mm_sfence();
+  }
+  if (i < bytes) std::memcpy(to + i, from + i, bytes - i);
 }
 
 void CopyBooleans(void* destination, const void* source, size_t bytes) {

@@ -20,6 +20,10 @@ void ShareCopy(size_t bytes, size_t piece_bytes, const std::function<void(const 
 // memcpy, large pieces with several threads.
 void CopyBytes(void* destination, const void* source, size_t bytes);
 
+// As memcpy, past the processor's caches where the destination is the beginning of a cache line: a GPU
+// fetches from there what was just written more slowly than from memory.
+void CopyForGpu(void* destination, const void* source, size_t bytes);
+
 // Bytes other than 0, which tfjs takes for true, become 1: TensorFlow has undefined behaviour with others.
 void CopyBooleans(void* destination, const void* source, size_t bytes);
 

@@ -57,7 +57,7 @@ async function prepare(
         firstOutputMs ||= performance.now();
       }
       const prepared = await scenario.prepare(subject);
-      await repeat(prepared.warmUp, WARM_UP_MS, WARM_UP_RUNS);
+      await repeat(prepared.warmUp, scenario.warmUpMs ?? WARM_UP_MS, WARM_UP_RUNS);
       ready.set(scenario.name, prepared);
     } catch (error) {
       failures[scenario.name] = messageOf(error);

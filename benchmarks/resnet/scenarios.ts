@@ -16,6 +16,8 @@ export interface Scenario {
   readonly model?: { readonly format: Format; readonly large: boolean };
   /** True for what takes so long that one turn a round has to do. */
   readonly once?: boolean;
+  /** How long it runs before it is measured; a quarter of a second by itself. */
+  readonly warmUpMs?: number;
   /** Whether a contestant takes part; `takesPart` leaves out those that have not the models it takes. */
   on(contestant: Contestant): boolean;
   prepare(subject: Subject): Promise<Prepared>;
@@ -37,6 +39,9 @@ const FORMAT_NAMES: Record<Format, string> = { graph: 'GraphModel', saved: 'Save
 const everyone = () => true;
 const isPeer = ({ side }: Contestant) => side === 'peer';
 
+/** Node compiles a function to machine code after some thousands of calls, which a service has done in its first seconds. */
+const COMPILED_MS = 1500;
+
 /** Both formats run the same engine here; they differ in what a call costs, which the single predictions tell. */
 const usualFormat = (format: Format) => (format === 'graph' ? everyone : isPeer);
 
@@ -47,6 +52,7 @@ function single(format: Format): Scenario {
     title: `${FORMAT_NAMES[format]}, batch 1: tf.tensor(Float32Array) + predict + dataSync + dispose`,
     unit: 'ms',
     model: { format, large: false },
+    warmUpMs: COMPILED_MS,
     on: everyone,
     async prepare(subject) {
       const { tf } = subject.side;

@@ -11,7 +11,7 @@ import { tftrtBackend } from '../backend/active';
 import { disposedModel, TftrtError } from '../errors';
 import { fullTensorName } from '../program/graph_def';
 import type { Program } from '../program/program';
-import { planRequest, toTensors } from '../program/requests';
+import { planRequest, type Request, toTensors } from '../program/requests';
 import type { Buildable } from '../tensorrt/build';
 import type { ModelSignature, SignatureEndpoint } from './signature';
 
@@ -21,6 +21,7 @@ type Outputs = Tensor | Tensor[] | NamedTensorMap;
 /** A graph with named inputs and outputs, run as one callable. */
 export abstract class SignatureModel implements InferenceModel {
   protected disposed = false;
+  private whole: Request | undefined;
 
   /** @internal */
   constructor(
@@ -50,33 +51,23 @@ export abstract class SignatureModel implements InferenceModel {
    * for a map of inputs; a list for a list; for one tensor the output, or a list if there are several.
    */
   predict(inputs: Inputs, _config?: ModelPredictConfig): Outputs {
-    const { outputs } = this.signature;
-    const results = this.run(
-      inputs,
-      outputs.map(({ tensor }) => tensor),
-    );
-    return shapeResult(inputs, outputs, results);
+    return shapeResult(inputs, this.signature.outputs, this.run(inputs, this.wholeRequest()));
   }
 
   /** As `predict`, off the event loop. */
   async predictAsync(inputs: Inputs, _config?: ModelPredictConfig): Promise<Outputs> {
-    const { outputs } = this.signature;
-    const results = await this.runAsync(
-      inputs,
-      outputs.map(({ tensor }) => tensor),
-    );
-    return shapeResult(inputs, outputs, results);
+    return shapeResult(inputs, this.signature.outputs, await this.runAsync(inputs, this.wholeRequest()));
   }
 
   /** Runs to the given outputs: names of the signature, or of any tensor (`node` or `node:index`) of the graph. */
   execute(inputs: Inputs, outputs: string | string[]): Tensor | Tensor[] {
-    const results = this.run(inputs, this.tensorNames(outputs));
+    const results = this.run(inputs, this.request(this.tensorNames(outputs)));
     return typeof outputs === 'string' ? results[0]! : results;
   }
 
   /** As `execute`, off the event loop. */
   async executeAsync(inputs: Inputs, outputs: string | string[]): Promise<Tensor | Tensor[]> {
-    const results = await this.runAsync(inputs, this.tensorNames(outputs));
+    const results = await this.runAsync(inputs, this.request(this.tensorNames(outputs)));
     return typeof outputs === 'string' ? results[0]! : results;
   }
 
@@ -99,11 +90,8 @@ export abstract class SignatureModel implements InferenceModel {
       backend: tftrtBackend(this.program.runtime.number),
       program: this.program,
       bind: (inputs, outputs) => {
-        const names =
-          outputs === undefined
-            ? this.signature.outputs.map(({ tensor }) => tensor)
-            : this.tensorNames(outputs);
-        return { request: planRequest(this.feeds(), names), inputs: this.bind(inputs) };
+        const request = outputs === undefined ? this.wholeRequest() : this.request(this.tensorNames(outputs));
+        return { request, inputs: this.bind(inputs) };
       },
       declaredInputs: () =>
         this.signature.inputs.map(({ name, dtype, shape }) => ({
@@ -114,17 +102,15 @@ export abstract class SignatureModel implements InferenceModel {
     };
   }
 
-  private run(inputs: Inputs, outputs: string[]): Tensor[] {
+  private run(inputs: Inputs, request: Request): Tensor[] {
     const tensors = this.bind(inputs);
-    const request = planRequest(this.feeds(), outputs);
     const backend = tftrtBackend(this.program.runtime.number);
     return toTensors(backend, request, tensors, this.program.run(backend, request, tensors));
   }
 
-  private async runAsync(inputs: Inputs, outputs: string[]): Promise<Tensor[]> {
+  private async runAsync(inputs: Inputs, request: Request): Promise<Tensor[]> {
     // The caller may dispose of the inputs as soon as this function first waits.
     const held = this.bind(inputs).map((input) => engine().keep(input.clone()));
-    const request = planRequest(this.feeds(), outputs);
     try {
       const backend = tftrtBackend(this.program.runtime.number);
       return toTensors(backend, request, held, await this.program.runAsync(backend, request, held));
@@ -133,8 +119,17 @@ export abstract class SignatureModel implements InferenceModel {
     }
   }
 
-  private feeds(): string[] {
-    return this.signature.inputs.map(({ tensor }) => tensor);
+  /** For all outputs. */
+  private wholeRequest(): Request {
+    this.whole ??= this.request(this.signature.outputs.map(({ tensor }) => tensor));
+    return this.whole;
+  }
+
+  private request(outputs: string[]): Request {
+    return planRequest(
+      this.signature.inputs.map(({ tensor }) => tensor),
+      outputs,
+    );
   }
 
   private tensorNames(outputs: string | string[]): string[] {

@@ -5,7 +5,7 @@ import { disposedModel, TftrtError } from '../errors';
 import type { Handle, NativeRuntime, ProgramArguments } from '../native';
 import { fullTensorName, type GraphDef } from './graph_def';
 import { tellOfRecurringCall } from './recurring';
-import type { Request } from './requests';
+import { callableKey, type Request } from './requests';
 import { CallableRunner, type Runner } from './runner';
 import { type TierSource, Tiers, tierCounts } from './tiers';
 
@@ -116,11 +116,11 @@ export class Program {
   }
 
   /** Runs on this thread. `inputs` are in the order of the request's feeds, the outputs in that of its fetches. */
-  run(backend: TftrtBackend, { feeds, fetches }: Request, inputs: readonly TensorInfo[]): TensorInfo[] {
+  run(backend: TftrtBackend, request: Request, inputs: readonly TensorInfo[]): TensorInfo[] {
     this.requireLive();
+    const { feeds, fetches, key } = request;
     if (fetches.length === 0) return [];
-    const key = callableKey(feeds, fetches);
-    const runner = this.runnerFor(backend, key, { feeds, fetches }, inputs);
+    const runner = this.runnerFor(backend, request, inputs);
     let failure: unknown;
     if (runner !== undefined) {
       try {
@@ -146,8 +146,7 @@ export class Program {
   /** What runs these inputs instead of the program's own callable, if anything. Counts the run. */
   private runnerFor(
     backend: TftrtBackend,
-    key: string,
-    { feeds, fetches }: Pick<Request, 'feeds' | 'fetches'>,
+    { key, feeds, fetches }: Request,
     inputs: readonly TensorInfo[],
   ): Runner | undefined {
     if (this.runtime.onGpu && !this.writes) return this.tiers(backend).runnerFor(key, feeds, fetches, inputs);
@@ -212,11 +211,11 @@ export class Program {
 
   private async runToTheEnd(
     backend: TftrtBackend,
-    { feeds, fetches }: Request,
+    request: Request,
     inputs: readonly TensorInfo[],
   ): Promise<TensorInfo[]> {
-    const key = callableKey(feeds, fetches);
-    const runner = this.runnerFor(backend, key, { feeds, fetches }, inputs);
+    const { feeds, fetches, key } = request;
+    const runner = this.runnerFor(backend, request, inputs);
     // Take part in the ownership of the inputs until the native run holds them.
     for (const input of inputs) backend.incRef(input.dataId);
     let outputs: Promise<Int32Array>;
@@ -332,11 +331,6 @@ function writesVariables(label: string): TftrtError {
     'TFTRT_NOT_FREEZABLE',
     `The model ${label} writes its variables, so that no engine can be built of it: TensorFlow goes on serving it.`,
   );
-}
-
-/** Names a set of feeds and fetches. */
-export function callableKey(feeds: string[], fetches: string[]): string {
-  return `${feeds.join('\n')}\n\n${fetches.join('\n')}`;
 }
 
 /** tensorflow.CallableOptions in JSON: what lives on the device is fed and fetched there. */

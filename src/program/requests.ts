@@ -12,6 +12,8 @@ export interface Request {
   readonly fetches: string[];
   /** For each requested output: the number of its fetch or, negative, of the input that it is (−1 is the first). */
   readonly sources: number[];
+  /** The `callableKey` of its feeds and fetches. */
+  readonly key: string;
 }
 
 export function planRequest(feedNames: readonly string[], outputNames: readonly string[]): Request {
@@ -23,7 +25,12 @@ export function planRequest(feedNames: readonly string[], outputNames: readonly 
     const known = fetches.indexOf(name);
     return known >= 0 ? known : fetches.push(name) - 1;
   });
-  return { feeds, fetches, sources };
+  return { feeds, fetches, sources, key: callableKey(feeds, fetches) };
+}
+
+/** Names a set of feeds and fetches. */
+export function callableKey(feeds: readonly string[], fetches: readonly string[]): string {
+  return `${feeds.join('\n')}\n\n${fetches.join('\n')}`;
 }
 
 /**

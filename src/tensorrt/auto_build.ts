@@ -1,5 +1,6 @@
 import type { TensorInfo } from '@tensorflow/tfjs-core';
 import { onRecurringCall, type RecurringCall } from '../program/recurring';
+import { planRequest } from '../program/requests';
 import { type Buildable, buildModel } from './build';
 import type { BuildOptions } from './options';
 
@@ -44,7 +45,7 @@ async function build(call: RecurringCall, builder: Builder): Promise<void> {
     for (const [i, { shape, dtype }] of call.inputs.entries()) {
       copies.push({ dataId: backend.write(values[i]!, shape.slice(), dtype), shape: shape.slice(), dtype });
     }
-    const request = { feeds, fetches, sources: fetches.map((_, i) => i) };
+    const request = planRequest(feeds, fetches);
     await builder(
       {
         label: program.label,

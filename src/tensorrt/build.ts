@@ -7,7 +7,7 @@ import { toTFDataType } from '../dtypes';
 import { TftrtError } from '../errors';
 import type { Handle } from '../native';
 import { runnersDiffer } from '../program/compare';
-import { callableKey, type Program, placedOptions } from '../program/program';
+import { type Program, placedOptions } from '../program/program';
 import type { Request } from '../program/requests';
 import { CallableRunner, type Runner } from '../program/runner';
 import { nextTurn } from '../turn';
@@ -375,9 +375,8 @@ class Build {
           captureReason: 'TensorFlow serves',
         });
       }
-      const key = callableKey(request.feeds, request.fetches);
       const tiers = program.tiers(backend);
-      tiers.addEngines(key, request.feeds, request.fetches, {
+      tiers.addEngines(request.key, request.feeds, request.fetches, {
         ...profile.corners,
         runner,
         ...(arena === undefined ? {} : { arena: { program: arena, feeds, fetches } }),
@@ -385,7 +384,7 @@ class Build {
       });
       serving = true;
       this.tell('capturing', 'recording CUDA graphs');
-      const captureReason = await tiers.captureNow(key, request.feeds, request.fetches, sample);
+      const captureReason = await tiers.captureNow(request.key, request.feeds, request.fetches, sample);
       return report({
         serving: 'tensorrt',
         reason: 'right and faster',

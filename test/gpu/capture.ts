@@ -2,7 +2,6 @@ import * as tf from '@tensorflow/tfjs';
 import { expect } from 'chai';
 import * as tftrt from 'tfjs-backend-tftrt';
 import { planToBuild } from '#src/models/graph_model/hook';
-import { callableKey } from '#src/program/program';
 import { denseModel } from './graphs';
 
 type Inputs = tf.Tensor | tf.Tensor[] | tf.NamedTensorMap;
@@ -39,9 +38,8 @@ export async function warmUp(model: tf.GraphModel, makeInputs: () => Inputs): Pr
 export async function reasonNotToCapture(model: tf.GraphModel, inputs: Inputs): Promise<string | undefined> {
   const { program, backend, bind } = await planToBuild(model as never).buildable();
   const { request, inputs: tensors } = bind(inputs);
-  const { feeds, fetches } = request;
-  const capture = () =>
-    program.tiers(backend).captureNow(callableKey(feeds, fetches), feeds, fetches, tensors);
+  const { key, feeds, fetches } = request;
+  const capture = () => program.tiers(backend).captureNow(key, feeds, fetches, tensors);
   let reason = await capture();
   const end = performance.now() + 60_000;
   while (reason === 'it is being captured' && performance.now() < end) {

@@ -2,6 +2,7 @@ import path from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import { expect } from 'chai';
 import * as tftrt from 'tfjs-backend-tftrt';
+import { graphModel, node, placeholder } from '../gpu/graphs';
 import {
   exceedsInt32,
   type Fixture,
@@ -46,6 +47,30 @@ describe('graph models as callables', () => {
     }
     expect(live().callables).to.equal(before_ + 1);
     tf.dispose([a, z]);
+    model.dispose();
+  });
+
+  it('bind what is given, whatever the calls before', async () => {
+    const model = await graphModel([
+      placeholder('a', [-1]),
+      placeholder('b', [-1]),
+      node('difference', 'Sub', ['a', 'b']),
+      node('quotient', 'RealDiv', ['a', 'b']),
+    ]);
+    const [six, two] = [tf.tensor1d([6]), tf.tensor1d([2])];
+    const pair = tf.tensor1d([6, 8]);
+    const values = (inputs: tf.Tensor[] | tf.NamedTensorMap, outputs?: string | string[]) =>
+      tf.tidy(() => [model.execute(inputs, outputs!)].flat().map((output) => [...output.dataSync()]));
+    for (let round = 0; round < 2; round++) {
+      expect(values([six, two])).to.deep.equal([[4], [3]]);
+      expect(values([two, six], 'difference')).to.deep.equal([[-4]]);
+      expect(values([six, six])).to.deep.equal([[0], [1]]);
+      expect(values({ b: six, a: two }, ['difference'])).to.deep.equal([[-4]]);
+      expect(values({ a: six, b: two }, ['quotient', 'difference'])).to.deep.equal([[3], [4]]);
+      expect(values({ b: two, a: pair }, 'quotient')).to.deep.equal([[3, 4]]);
+      expect(values([two, pair], 'a:0')).to.deep.equal([[2]]);
+    }
+    tf.dispose([six, two, pair]);
     model.dispose();
   });
 

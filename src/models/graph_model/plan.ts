@@ -4,19 +4,14 @@ import { toTFDataType } from '../../dtypes';
 import { disposedModel, TftrtError } from '../../errors';
 import { parseTensorName } from '../../program/graph_def';
 import { type GraphSource, Program, type Weight } from '../../program/program';
-import { planRequest, type Request, toTensors } from '../../program/requests';
+import { planRequest, toTensors } from '../../program/requests';
 import type { Buildable } from '../../tensorrt/build';
+import { AcceptedCalls, type Call } from './accepted_calls';
 import { normalizeInputs } from './inputs';
 import { labelOf } from './label';
 import { rewriteGraph } from './rewrite';
 import { mergeInitializer } from './tables';
 import type { ExecutorNode, GraphExecutor, GraphModelInternals, ModelInputs } from './types';
-
-/** A call of the model, checked and in TensorFlow's terms. */
-interface Call {
-  readonly request: Request;
-  readonly inputs: Tensor[];
-}
 
 /** A GraphModel as one Program. Made at the model's first use on the backend. */
 export class GraphModelPlan {
@@ -27,6 +22,7 @@ export class GraphModelPlan {
   private calls = 0;
   /** Sets of feeds and fetches that are known to be complete. */
   private readonly checked = new Set<string>();
+  private readonly accepted = new AcceptedCalls();
 
   constructor(
     private readonly model: GraphModelInternals,
@@ -125,8 +121,16 @@ export class GraphModelPlan {
     });
   }
 
-  /** tfjs's own checks, in its order and with its messages. */
   private prepare(inputs: ModelInputs, outputs: string | string[] | undefined): Call {
+    const known = this.accepted.find(inputs, outputs);
+    if (known !== undefined) return known;
+    const call = this.check(inputs, outputs);
+    this.accepted.add(inputs, outputs, call);
+    return call;
+  }
+
+  /** tfjs's own checks, in its order and with its messages. */
+  private check(inputs: ModelInputs, outputs: string | string[] | undefined): Call {
     const { executor, model } = this;
     const named: NamedTensorMap = executor.mapInputs(normalizeInputs(model, inputs));
     executor.checkInputs(named);
