@@ -74,6 +74,15 @@ export async function buildModel(
   }
 }
 
+/** Engines in a folder, and what is known of them. */
+interface FoundEngines {
+  readonly content: EngineContent;
+  readonly directory: string;
+  readonly fromCache: boolean;
+  /** Whether the folder goes with the build. */
+  readonly temporary: boolean;
+}
+
 class Build {
   private readonly options: ResolvedOptions;
   private readonly begun = performance.now();
@@ -129,12 +138,30 @@ class Build {
     graph: Handle,
     calibration: TensorInfo[][],
   ): Promise<{ report: ProfileReport; content: EngineContent }> {
-    const { content, directory, fromCache, temporary } = await this.engines(profile, graph, calibration);
+    const reference = this.reference(profile, request);
+    // Whoever needs it hears of a failure; until then nobody waits for it.
+    const settled = reference.catch(() => undefined);
     try {
-      return { content, report: await this.serve(profile, request, graph, directory, content, fromCache) };
+      const found = await this.engines(profile, graph, calibration);
+      try {
+        return {
+          content: found.content,
+          report: await this.serve(profile, request, graph, found, reference),
+        };
+      } finally {
+        if (found.temporary) fs.rmSync(found.directory, { recursive: true, force: true });
+      }
     } finally {
-      if (temporary) fs.rmSync(directory, { recursive: true, force: true });
+      await settled;
     }
+  }
+
+  /** TensorFlow's way to run the model, after a first run, which takes as long as loading engines does. */
+  private async reference(profile: BuildProfile, { feeds, fetches }: Request): Promise<Runner> {
+    const { backend, program } = this.model;
+    const runner = await program.baseAsync(feeds, fetches);
+    for (const { dataId } of await runner.runAsync(backend, profile.checks[0]!)) backend.disposeData(dataId);
+    return runner;
   }
 
   /** Engines from the cache, or new ones. */
@@ -142,7 +169,7 @@ class Build {
     profile: BuildProfile,
     graph: Handle,
     calibration: TensorInfo[][],
-  ): Promise<{ content: EngineContent; directory: string; fromCache: boolean; temporary: boolean }> {
+  ): Promise<FoundEngines> {
     const { options, model } = this;
     const { runtime } = model.backend;
     const { feeds, fetches, initializers, fingerprint } = runtime.addon.describeGraph(graph);
@@ -285,9 +312,8 @@ class Build {
     profile: BuildProfile,
     request: Request,
     graph: Handle,
-    directory: string,
-    content: EngineContent,
-    fromCache: boolean,
+    { content, directory, fromCache }: FoundEngines,
+    reference: Promise<Runner>,
   ): Promise<ProfileReport> {
     const { options, model } = this;
     const { backend, program } = model;
@@ -328,7 +354,7 @@ class Build {
       const [engines, onArena, tensorFlow] = await Promise.allSettled([
         addon.loadEngineProgram(directory, names, initializers, false),
         runtime.arenaName === '' ? undefined : addon.loadEngineProgram(directory, names, initializers, true),
-        program.baseAsync(request.feeds, request.fetches),
+        reference,
       ]);
       for (const load of [engines, onArena]) {
         if (load.status === 'rejected' || load.value === undefined) continue;
