@@ -37,12 +37,14 @@ tf::thread::ThreadPool* Threads() {
 
 }  // namespace
 
-void ShareCopy(size_t bytes, size_t piece_bytes, const std::function<void(const NextPiece& next)>& start) {
-  std::atomic<size_t> position{0};
+void ShareCopy(size_t bytes, size_t piece_bytes, size_t first_bytes,
+               const std::function<void(const NextPiece& next)>& start) {
+  std::atomic<size_t> count{0};
   const NextPiece next = [&](Piece* piece) {
-    piece->begin = position.fetch_add(piece_bytes, std::memory_order_relaxed);
+    const size_t before = count.fetch_add(1, std::memory_order_relaxed);
+    piece->begin = before == 0 ? 0 : first_bytes + (before - 1) * piece_bytes;
     if (piece->begin >= bytes) return false;
-    piece->bytes = std::min(piece_bytes, bytes - piece->begin);
+    piece->bytes = std::min(first_bytes + before * piece_bytes, bytes) - piece->begin;
     return true;
   };
   const size_t threads = std::min({bytes / kWorthAThread, Cores(), kMaxThreads});
@@ -70,12 +72,20 @@ void ShareCopy(size_t bytes, size_t piece_bytes, const std::function<void(const 
   if (failure) std::rethrow_exception(failure);
 }
 
+size_t BytesToHugePage(const void* memory) {
+  return kHugePage - reinterpret_cast<uintptr_t>(memory) % kHugePage;
+}
+
 void ExpectToWrite(void* memory, size_t bytes) {
-  constexpr uintptr_t kHugePage = uintptr_t{2} << 20;
   const uintptr_t begin = (reinterpret_cast<uintptr_t>(memory) + kHugePage - 1) / kHugePage * kHugePage;
   const uintptr_t end = (reinterpret_cast<uintptr_t>(memory) + bytes) / kHugePage * kHugePage;
   // Only advice: where it is not taken, the copy is slower.
   if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+}
+
+void TouchPages(void* memory, size_t bytes) {
+  constexpr size_t kPage = 4096;
+  for (size_t i = 0; i < bytes; i += kPage) static_cast<volatile char*>(memory)[i] = 0;
 }
 
 void CopyBytes(void* destination, const void* source, size_t bytes) {
@@ -84,7 +94,7 @@ void CopyBytes(void* destination, const void* source, size_t bytes) {
     return;
   }
   ExpectToWrite(destination, bytes);
-  ShareCopy(bytes, kWorthAThread / 2, [&](const NextPiece& next) {
+  ShareCopy(bytes, kHugePage, BytesToHugePage(destination), [&](const NextPiece& next) {
     for (Piece piece; next(&piece);) {
       std::memcpy(static_cast<char*>(destination) + piece.begin,
                   static_cast<const char*>(source) + piece.begin, piece.bytes);

@@ -52,7 +52,7 @@ void GpuStream::CopyFromHostAside(void* destination, const void* source, size_t 
 void GpuStream::EnqueueFromHost(CUstream stream, void* destination, const void* source, size_t bytes,
                                 bool booleans) {
   GetTransfers().host_to_device.Add(bytes);
-  ShareCopy(bytes, PinnedPool::kMaxBytes, [&](const NextPiece& next) {
+  ShareCopy(bytes, PinnedPool::kMaxBytes, PinnedPool::kMaxBytes, [&](const NextPiece& next) {
     const CudaContext current(context_);
     for (Piece piece; next(&piece);) {
       PinnedPool::BlockPtr block = pool_.Acquire(piece.bytes, /*may_wait=*/true);
@@ -140,7 +140,8 @@ void GpuRead::FinishPieces(void* destination, std::chrono::microseconds patience
   };
   ExpectToWrite(destination, bytes_);
   const CUstream read_stream = stream_.read_stream();
-  ShareCopy(bytes_, PinnedPool::kMaxBytes, [&](const NextPiece& next) {
+  static_assert(PinnedPool::kMaxBytes == kHugePage);
+  ShareCopy(bytes_, kHugePage, BytesToHugePage(destination), [&](const NextPiece& next) {
     const CudaContext current(stream_.context_);
     const auto start = [&]() -> Copying {
       Copying copying;
@@ -150,6 +151,8 @@ void GpuRead::FinishPieces(void* destination, std::chrono::microseconds patience
                                        copying.piece.bytes, read_stream),
                 "copying from the GPU");
       CheckCuda(Cuda().EventRecord(copying.block->event(), read_stream), "copying from the GPU");
+      // While the GPU copies.
+      TouchPages(static_cast<char*>(destination) + copying.piece.begin, copying.piece.bytes);
       return copying;
     };
     for (Copying copying = start(); copying.block;) {
