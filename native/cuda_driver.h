@@ -19,6 +19,7 @@ namespace tftrt {
   F(CtxPushCurrent, cuCtxPushCurrent_v2)              \
   F(CtxPopCurrent, cuCtxPopCurrent_v2)                \
   F(CtxGetDevice, cuCtxGetDevice)                     \
+  F(CtxSynchronize, cuCtxSynchronize)                 \
   F(PointerGetAttribute, cuPointerGetAttribute)       \
   F(MemGetAddressRange, cuMemGetAddressRange_v2)      \
   F(MemcpyHtoDAsync, cuMemcpyHtoDAsync_v2)            \

@@ -51,10 +51,8 @@ std::shared_ptr<Program> Program::FromGraph(tf::GraphDef graph, const tf::Config
   CheckAttributes(graph);
   if (Runtime::Get().gpu() == nullptr) PrepareForCpu(&graph);
   program->RememberNodes(graph);
-  tf::Session* session = nullptr;
-  ThrowIfError(tf::NewSession(MakeSessionOptions(config), &session), "making a session");
-  program->session_.reset(session);
-  ThrowIfError(session->Create(std::move(graph)), "loading the graph");
+  program->MakeSession(MakeSessionOptions(config));
+  ThrowIfError(program->session_->Create(std::move(graph)), "loading the graph");
   return program;
 }
 
@@ -76,9 +74,15 @@ std::shared_ptr<Program> Program::FromSavedModel(Runtime& runtime, const std::st
   // Readers of the variables are added to the graph when it is frozen.
   tf::SessionOptions options = MakeSessionOptions(config);
   options.config.mutable_experimental()->set_disable_optimize_for_static_graph(true);
-  ThrowIfError(tf::LoadMetagraphIntoSession(options, meta_graph, &program->session_), context);
   std::shared_lock<std::shared_mutex> no_recording;
-  if (program->has_engines_) no_recording = HoldOffRecording();
+  if (program->has_engines_) {
+    program->MakeSession(options);
+    ThrowIfError(program->session_->Create(meta_graph.graph_def()), context);
+    no_recording = HoldOffRecording();
+  } else {
+    ThrowIfError(tf::LoadMetagraphIntoSession(options, meta_graph, &program->session_), context);
+  }
+  const LoadingEngines loading(program->engine_loads());
   ThrowIfError(tf::RestoreSession(tf::RunOptions(), meta_graph, directory, &program->session_), context);
   program->signatures_ = meta_graph.signature_def();
   program->directory_ = directory;
@@ -93,12 +97,22 @@ std::shared_ptr<Program> Program::FromPreparedGraph(tf::GraphDef graph,
   program->RememberNodes(graph);
   tf::ConfigProto config = Runtime::Get().config();
   config.mutable_graph_options()->mutable_rewrite_options()->set_disable_meta_optimizer(true);
-  tf::Session* session = nullptr;
-  ThrowIfError(tf::NewSession(MakeSessionOptions(config), &session), "making a session");
-  program->session_.reset(session);
-  ThrowIfError(session->Create(std::move(graph)), "loading the graph");
+  program->MakeSession(MakeSessionOptions(config));
+  ThrowIfError(program->session_->Create(std::move(graph)), "loading the graph");
+  const LoadingEngines loading(program->engine_loads());
   if (!initializers.empty()) program->RunTargets(initializers);
   return program;
+}
+
+void Program::MakeSession(const tf::SessionOptions& options) {
+  if (has_engines_ && Runtime::Get().gpu() != nullptr) {
+    engine_loads_ = std::make_shared<EngineLoads>(0);
+    session_ = NewEngineSession(options, engine_loads_);
+    return;
+  }
+  tf::Session* session = nullptr;
+  ThrowIfError(tf::NewSession(options, &session), "making a session");
+  session_.reset(session);
 }
 
 tf::GraphDef Program::Frozen(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches) {
@@ -219,7 +233,11 @@ std::vector<HandlePtr> Callable::Run(Runtime& runtime, const std::vector<tf::Ten
   std::shared_lock<std::shared_mutex> no_recording;
   if (program_->has_engines()) no_recording = HoldOffRecording();
   std::vector<tf::Tensor> fetched;
-  ThrowIfError(program_->session()->RunCallable(handle_, feeds, &fetched, nullptr), "running the graph");
+  {
+    const LoadingEngines loading(has_run_ ? nullptr : program_->engine_loads());
+    ThrowIfError(program_->session()->RunCallable(handle_, feeds, &fetched, nullptr), "running the graph");
+    has_run_ = true;
+  }
   std::vector<HandlePtr> outputs;
   outputs.reserve(fetched.size());
   for (size_t i = 0; i < fetched.size(); ++i) {

@@ -2,12 +2,14 @@
 // to run.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "engine_session.h"
 #include "runtime.h"
 #include "tensorflow/cc/saved_model/loader.h"
 #include "tensorflow/core/framework/function.h"
@@ -40,6 +42,8 @@ class Program {
   bool Writes(const std::vector<std::string>& fetches) const;
   // Whether TensorRT computes parts of it.
   bool has_engines() const { return has_engines_; }
+  // For `LoadingEngines`; null where there are none.
+  EngineLoads* engine_loads() const { return engine_loads_.get(); }
   // An op of the graph that decides what else runs, or that runs functions; empty where there is none.
   const std::string& control_flow() const { return control_flow_; }
   // Whether a run may be the first to meet a function: also that of a segment whose engine does not serve,
@@ -53,9 +57,11 @@ class Program {
  private:
   Program() = default;
   void RememberNodes(const tensorflow::GraphDef& graph);
+  void MakeSession(const tensorflow::SessionOptions& options);
 
   std::unique_ptr<tensorflow::Session> session_;
   bool has_engines_ = false;
+  std::shared_ptr<EngineLoads> engine_loads_;
   std::string control_flow_;
   bool is_prepared_ = false;
   google::protobuf::Map<std::string, tensorflow::SignatureDef> signatures_;
@@ -84,6 +90,7 @@ class Callable {
  private:
   std::shared_ptr<Program> program_;
   tensorflow::Session::CallableHandle handle_ = 0;
+  std::atomic<bool> has_run_{false};
   struct Endpoint {
     std::string name;
     tensorflow::DataType dtype;

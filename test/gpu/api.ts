@@ -18,7 +18,7 @@ export function expectEngine(report: {
   engines: readonly unknown[];
 }): void {
   expect(report.engines, report.reason).to.have.length.above(0);
-  if (report.serving === 'tensorflow') expect(report.reason).to.match(/slower|faster/i);
+  if (report.serving === 'tensorflow') expect(report.reason, report.reason).to.match(/slower|faster/i);
 }
 
 /** How often predictions took TensorFlow because their shape is outside of the profiles. */
