@@ -17,6 +17,7 @@ namespace tf = tensorflow;
 
 namespace {
 
+// Lives as long as its device and the tensors from it, which may outlive the session.
 class OrderedAllocator : public tf::AllocatorWrapper {
  public:
   OrderedAllocator(tf::Allocator* wrapped, int platform_device_id, std::shared_ptr<EngineLoads> loads)
@@ -27,17 +28,24 @@ class OrderedAllocator : public tf::AllocatorWrapper {
   }
   void* AllocateRaw(size_t alignment, size_t bytes, const tf::AllocationAttributes& attributes) override {
     void* memory = wrapped()->AllocateRaw(alignment, bytes, attributes);
+    if (memory == nullptr) return nullptr;
+    users_.fetch_add(1);
     WaitWhileLoading();
     return memory;
   }
   void DeallocateRaw(void* memory) override {
     WaitWhileLoading();
     wrapped()->DeallocateRaw(memory);
+    LetGo();
+  }
+  void LetGo() {
+    if (users_.fetch_sub(1) == 1) delete this;
   }
   absl::optional<tf::AllocatorStats> GetStats() override { return wrapped()->GetStats(); }
   bool ClearStats() override { return wrapped()->ClearStats(); }
 
  private:
+  ~OrderedAllocator() override = default;
   void WaitWhileLoading() {
     if (loads_->load() == 0) return;
     const CudaContext context(platform_device_id_);
@@ -47,6 +55,8 @@ class OrderedAllocator : public tf::AllocatorWrapper {
 
   const int platform_device_id_;
   const std::shared_ptr<EngineLoads> loads_;
+  // Its device, and what was allocated.
+  std::atomic<int64_t> users_{1};
 };
 
 // A GPU's device that is TensorFlow's own in all but its allocator.
@@ -55,11 +65,13 @@ class EngineDevice : public tf::Device {
   EngineDevice(std::unique_ptr<tf::Device> device, int platform_device_id, std::shared_ptr<EngineLoads> loads)
       : tf::Device(device->env(), device->attributes()),
         device_(std::move(device)),
-        allocator_(device_->GetAllocator(tf::AllocatorAttributes()), platform_device_id, std::move(loads)) {}
+        allocator_(new OrderedAllocator(device_->GetAllocator(tf::AllocatorAttributes()), platform_device_id,
+                                        std::move(loads))) {}
+  ~EngineDevice() override { allocator_->LetGo(); }
 
   tf::Allocator* GetAllocator(tf::AllocatorAttributes attributes) override {
     tf::Allocator* allocator = device_->GetAllocator(attributes);
-    return allocator == allocator_.wrapped() ? &allocator_ : allocator;
+    return allocator == allocator_->wrapped() ? allocator_ : allocator;
   }
 
   const tf::DeviceBase* UnderlyingDevice() const override { return device_->UnderlyingDevice(); }
@@ -116,7 +128,7 @@ class EngineDevice : public tf::Device {
 
  private:
   const std::unique_ptr<tf::Device> device_;
-  OrderedAllocator allocator_;
+  OrderedAllocator* const allocator_;
 };
 
 }  // namespace
