@@ -20,6 +20,8 @@ Error NotCaptured(const std::string& reason) {
 
 // Inputs from here on are copied by several threads.
 constexpr size_t kWorthThreads = 2 << 20;
+// The copy of larger outputs takes so much longer than what is saved that it is not worth doing in vain.
+constexpr size_t kMostToReadEarly = 256 << 10;
 
 CUdeviceptr Address(const tf::Tensor& tensor) { return reinterpret_cast<CUdeviceptr>(tensor.data()); }
 
@@ -304,7 +306,8 @@ void CapturedGraph::UploadAhead(size_t input, const void* source) {
   CheckCuda(Cuda().EventRecord(ahead.free, stream), "recording an event");
 }
 
-std::vector<HandlePtr> CapturedGraph::Run(const std::vector<CapturedInput>& inputs) {
+std::vector<HandlePtr> CapturedGraph::Run(const std::vector<CapturedInput>& inputs,
+                                          std::vector<std::unique_ptr<OutputRead>>* reads) {
   const CudaContext context(runtime_.platform_device_id());
   const CUstream stream = runtime_.compute_stream();
   std::vector<tf::Tensor> results;
@@ -330,6 +333,17 @@ std::vector<HandlePtr> CapturedGraph::Run(const std::vector<CapturedInput>& inpu
     }
   }
   CheckCuda(Cuda().GraphLaunch(executable_, stream), "running a CUDA graph");
+  if (reads != nullptr) {
+    GpuStream& gpu_stream = runtime_.StreamOf(runtime_.gpu());
+    const bool early = std::any_of(inputs.begin(), inputs.end(), [](auto& input) { return input.host; }) &&
+                       habit_->IsToRead();
+    for (const tf::Tensor& output : outputs_) {
+      std::unique_ptr<GpuRead> read;
+      if (early && output.TotalBytes() <= kMostToReadEarly)
+        read = std::make_unique<GpuRead>(gpu_stream, output.data(), output.TotalBytes());
+      reads->push_back(std::make_unique<OutputRead>(habit_, std::move(read)));
+    }
+  }
   std::vector<HandlePtr> handles;
   for (size_t i = 0; i < outputs_.size(); ++i) {
     CheckCuda(

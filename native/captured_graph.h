@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cuda_driver.h"
+#include "output_read.h"
 #include "program.h"
 #include "runtime.h"
 
@@ -48,8 +49,10 @@ class CapturedGraph {
   size_t inputs() const { return inputs_.size(); }
   // The size that values on the host must have.
   size_t input_bytes(size_t index) const { return inputs_[index].TotalBytes(); }
-  // Enqueues copies, replay and copies; the outputs are ordinary tensors of the ordinary device.
-  std::vector<HandlePtr> Run(const std::vector<CapturedInput>& inputs);
+  // Enqueues copies, replay and copies; the outputs are ordinary tensors of the ordinary device. `reads`,
+  // where it is not null, gets what belongs to each of them until it is read.
+  std::vector<HandlePtr> Run(const std::vector<CapturedInput>& inputs,
+                             std::vector<std::unique_ptr<OutputRead>>* reads);
 
  private:
   class Plugs;
@@ -74,6 +77,7 @@ class CapturedGraph {
   std::unique_ptr<Callable> callable_;
   std::vector<tensorflow::Tensor> inputs_;
   std::vector<tensorflow::Tensor> outputs_;
+  const std::shared_ptr<ReadHabit> habit_ = std::make_shared<ReadHabit>();
   // What a run takes of the arena: so much in one block, in so many pieces.
   size_t room_ = 0;
   int64_t allocations_ = 0;

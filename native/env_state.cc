@@ -113,12 +113,12 @@ Napi::Value EnvState::MakeError(napi_env env, const Error& failure) {
 
 int32_t EnvState::AddTensor(HandlePtr handle) {
   const int64_t bytes = TensorOf(handle.get()).TotalBytes();
-  const int32_t id = tensors.Add({std::move(handle), bytes});
+  const int32_t id = tensors.Add({std::move(handle), bytes, nullptr});
   tensor_bytes += bytes;
   return id;
 }
 
-int32_t EnvState::AddView(HandlePtr handle) { return tensors.Add({std::move(handle), 0}); }
+int32_t EnvState::AddView(HandlePtr handle) { return tensors.Add({std::move(handle), 0, nullptr}); }
 
 void EnvState::RemoveTensor(int32_t handle) { tensor_bytes -= tensors.Remove(handle).bytes; }
 

@@ -16,6 +16,7 @@
 #include "absl/container/inlined_vector.h"
 #include "cpu_kernel.h"
 #include "napi_helpers.h"
+#include "output_read.h"
 #include "program.h"
 #include "runtime.h"
 #include "slot_table.h"
@@ -116,6 +117,8 @@ class EnvState {
   struct TensorSlot {
     HandlePtr handle;
     int64_t bytes = 0;
+    // Of outputs of CUDA graphs, until they are read.
+    std::unique_ptr<OutputRead> read;
   };
   SlotTable<TensorSlot> tensors{"tensor"};
   SlotTable<std::shared_ptr<Program>> programs{"program"};

@@ -54,7 +54,9 @@ napi_value ComputeStream(napi_env env, EnvState& state, napi_callback_info info)
 // Argument: tensor. Returns [pointer, stream, device] of the tensor in device memory.
 napi_value DeviceMemory(napi_env env, EnvState& state, napi_callback_info info) {
   Arguments<1> arguments(env, info);
-  tf::TensorHandle* handle = state.tensors.Get(GetInt(env, arguments[0])).handle.get();
+  EnvState::TensorSlot& slot = state.tensors.Get(GetInt(env, arguments[0]));
+  slot.read.reset();  // who has the pointer may write there
+  tf::TensorHandle* handle = slot.handle.get();
   const GpuStream& stream = RequireStream(state, handle->device());
   napi_value array;
   Check(env, napi_create_array_with_length(env, 3, &array));

@@ -108,6 +108,7 @@ GpuRead::GpuRead(GpuStream& stream, const void* source, size_t bytes)
   // Reads are started on the event loop: it never waits here.
   block_ = stream_.pool_.Acquire(whole ? bytes : 0, /*may_wait=*/false);
   if (whole) {
+    GetTransfers().device_to_host.Add(bytes);
     CheckCuda(Cuda().MemcpyDtoHAsync(block_->data(), ToDevicePointer(source), bytes, stream_.stream_),
               "copying from the GPU");
   }
@@ -120,7 +121,6 @@ GpuRead::~GpuRead() {
 
 void GpuRead::Finish(void* destination, std::chrono::microseconds patience) {
   if (bytes_ == 0) return;
-  GetTransfers().device_to_host.Add(bytes_);
   GetTransfers().AddSynchronization();
   const CudaContext current(stream_.context_);
   GpuStream::Wait(block_->event(), patience);
@@ -138,6 +138,7 @@ void GpuRead::FinishPieces(void* destination, std::chrono::microseconds patience
     Piece piece;
     PinnedPool::BlockPtr block;
   };
+  GetTransfers().device_to_host.Add(bytes_);
   ExpectToWrite(destination, bytes_);
   const CUstream read_stream = stream_.read_stream();
   static_assert(PinnedPool::kMaxBytes == kHugePage);

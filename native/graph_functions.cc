@@ -261,7 +261,15 @@ napi_value RunCapturedGraph(napi_env env, EnvState& state, napi_callback_info in
   Arguments<3> arguments(env, info);
   CapturedGraph& graph = *state.captured_graphs.Get(GetInt(env, arguments[0]));
   const std::vector<HandlePtr> handles = InputsFromCommands(state, GetInt(env, arguments[1]));
-  return state.PublishToCommands(env, graph.Run(ReplayInputs(env, graph, handles, arguments[2])));
+  std::vector<std::unique_ptr<OutputRead>> reads;
+  const napi_value count =
+      state.PublishToCommands(env, graph.Run(ReplayInputs(env, graph, handles, arguments[2]), &reads));
+  const int32_t* published = state.commands();
+  for (std::unique_ptr<OutputRead>& read : reads) {
+    state.tensors.Get(published[0]).read = std::move(read);
+    published += 3 + published[2];
+  }
+  return count;
 }
 
 class RunCapturedGraphJob : public Job {
@@ -270,7 +278,7 @@ class RunCapturedGraphJob : public Job {
                       std::vector<CapturedInput> inputs)
       : state_(state), graph_(std::move(graph)), handles_(std::move(handles)), inputs_(std::move(inputs)) {}
   void Work() override {
-    outputs_ = graph_->Run(inputs_);
+    outputs_ = graph_->Run(inputs_, nullptr);
     handles_.clear();
     graph_.reset();
   }

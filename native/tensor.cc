@@ -1,7 +1,7 @@
 #include "tensor.h"
 
 #include <cstring>
-#include <optional>
+#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "copy_threads.h"
@@ -92,17 +92,27 @@ class UploadJob : public Job {
   HandlePtr result_;
 };
 
+// Starts reading a tensor on the device, unless that began with the run that computed it.
+std::unique_ptr<GpuRead> StartRead(Runtime& runtime, EnvState::TensorSlot* slot) {
+  if (slot->read) {
+    std::unique_ptr<GpuRead> begun = slot->read->Take();
+    slot->read.reset();
+    if (begun) return begun;
+  }
+  tf::TensorHandle* handle = slot->handle.get();
+  const tf::Tensor& tensor = TensorOf(handle);
+  return std::make_unique<GpuRead>(runtime.StreamOf(handle->device()), tensor.data(), tensor.TotalBytes());
+}
+
 // The job keeps a reference of the tensor, so that disposing it meanwhile does no harm. It has the values of
 // when it was made: what is enqueued on the device later does not delay it.
 class DownloadJob : public Job {
  public:
-  DownloadJob(Runtime& runtime, tf::TensorHandle* handle, const TypedArray& destination)
+  DownloadJob(Runtime& runtime, EnvState::TensorSlot* slot, const TypedArray& destination)
       : destination_(destination) {
-    handle->Ref();
-    handle_.reset(handle);
-    if (runtime.IsOnDevice(handle)) {
-      read_.emplace(runtime.StreamOf(handle->device()), TensorOf(handle).data(), destination.byte_length);
-    }
+    slot->handle->Ref();
+    handle_.reset(slot->handle.get());
+    if (runtime.IsOnDevice(handle_.get())) read_ = StartRead(runtime, slot);
   }
   void Work() override {
     if (read_) {
@@ -117,7 +127,7 @@ class DownloadJob : public Job {
  private:
   const TypedArray destination_;
   HandlePtr handle_;
-  std::optional<GpuRead> read_;
+  std::unique_ptr<GpuRead> read_;
 };
 
 // Arguments: dtype, rank, values; the dimensions are in the command buffer.
@@ -188,13 +198,12 @@ napi_value ReleaseAllTensors(napi_env, EnvState& state, napi_callback_info) {
 // Arguments: handle, destination.
 napi_value ReadTensor(napi_env env, EnvState& state, napi_callback_info info) {
   Arguments<2> arguments(env, info);
-  tf::TensorHandle* handle = state.tensors.Get(GetInt(env, arguments[0])).handle.get();
+  EnvState::TensorSlot& slot = state.tensors.Get(GetInt(env, arguments[0]));
   const TypedArray destination = GetTypedArray(env, arguments[1]);
-  RequireBytes(destination, TensorOf(handle));
-  const tf::Tensor& tensor = TensorOf(handle);
-  if (state.runtime().IsOnDevice(handle)) {
-    GpuRead(state.runtime().StreamOf(handle->device()), tensor.data(), destination.byte_length)
-        .Finish(destination.data, kPatientRead);
+  const tf::Tensor& tensor = TensorOf(slot.handle.get());
+  RequireBytes(destination, tensor);
+  if (state.runtime().IsOnDevice(slot.handle.get())) {
+    StartRead(state.runtime(), &slot)->Finish(destination.data, kPatientRead);
   } else {
     CopyBytes(destination.data, tensor.data(), destination.byte_length);
   }
@@ -203,10 +212,10 @@ napi_value ReadTensor(napi_env env, EnvState& state, napi_callback_info info) {
 
 napi_value ReadTensorAsync(napi_env env, EnvState& state, napi_callback_info info) {
   Arguments<2> arguments(env, info);
-  tf::TensorHandle* handle = state.tensors.Get(GetInt(env, arguments[0])).handle.get();
+  EnvState::TensorSlot& slot = state.tensors.Get(GetInt(env, arguments[0]));
   const TypedArray destination = GetTypedArray(env, arguments[1]);
-  RequireBytes(destination, TensorOf(handle));
-  auto job = std::make_unique<DownloadJob>(state.runtime(), handle, destination);
+  RequireBytes(destination, TensorOf(slot.handle.get()));
+  auto job = std::make_unique<DownloadJob>(state.runtime(), &slot, destination);
   job->Keep(env, arguments[1]);
   return state.Start(env, std::move(job));
 }

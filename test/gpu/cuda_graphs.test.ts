@@ -41,6 +41,56 @@ describe('CUDA graphs', function () {
     pixelNet(),
   ];
 
+  it('give their outputs to whoever reads them, early, late, twice or never', async () => {
+    const net = denseNet();
+    const { model, expected } = await capturedModel(net);
+    const predict = (seed: number): tf.Tensor => {
+      const inputs = tensors(net, seed);
+      const output = model.predict(inputs) as tf.Tensor;
+      tf.dispose(inputs);
+      return output;
+    };
+    const check = (output: tf.Tensor, seed: number, how: string) =>
+      expectClose(output.dataSync() as Float32Array, expected[seed]!, `seed ${seed}, ${how}`);
+    const copies = () => tftrt.stats().transfers.deviceToHost.count;
+
+    // From the second on they are copied to the host as a part of the run.
+    for (const seed of SEEDS) {
+      const output = predict(seed);
+      check(output, seed, 'at once');
+      check(output, seed, 'again');
+      output.dispose();
+    }
+    const early = copies();
+    const neverRead = predict(1);
+    expect(copies() - early, 'copies of a run whose outputs will be read').to.equal(1);
+    const [first, second] = [predict(2), predict(3)];
+    expect(copies() - early, 'copies of those that follow').to.equal(1);
+    check(second, 3, 'before the one before it');
+    check(first, 2, 'after the one after it');
+    const computed = tf.add(neverRead, 1);
+    const sums = [...expected[1]!].map((value) => value + 1);
+    expectClose(computed.dataSync() as Float32Array, Float32Array.from(sums), 'computed with');
+    tf.dispose([neverRead, first, second, computed]);
+
+    // One that nobody read: the next is not expected to be.
+    const late = copies();
+    const outputs = [predict(4), predict(5)];
+    expect(copies() - late).to.equal(0);
+    expectClose((await outputs[1]!.data()) as Float32Array, expected[5]!, 'later');
+    check(outputs[0]!, 4, 'later');
+    tf.dispose(outputs);
+
+    // Who has the pointer may write there: the values are those that are in the GPU's memory now.
+    const shared = predict(2);
+    shared.dataToGPU().tensorRef.dispose();
+    const read = copies();
+    check(shared, 2, 'after it was shared');
+    expect(copies() - read).to.equal(1);
+    shared.dispose();
+    model.dispose();
+  });
+
   for (const net of NETS) {
     it(`give what TensorFlow gave: ${net.name}`, async () => {
       const before_ = live();
