@@ -17,6 +17,8 @@ const GRACE_MS = 15_000;
 export interface Result extends Counts {
   readonly files: readonly string[];
   readonly failures: readonly string[];
+  /** From the start of the process to its end. */
+  readonly seconds: number;
 }
 
 /** What a run of the tests needs beyond the tests. */
@@ -108,6 +110,7 @@ function runMocha(sources: readonly string[], options: readonly string[], run: M
     ],
     { cwd: root, env: { ...process.env, ...run.env }, stdio: ['inherit', output, output, 'ipc'] },
   );
+  const begun = performance.now();
   const said: Buffer[] = [];
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (data: Buffer) => said.push(data));
   return new Promise((resolve, reject) => {
@@ -138,10 +141,18 @@ function runMocha(sources: readonly string[], options: readonly string[], run: M
         skipped: 0,
         failures: [],
       };
-      if (problem === null) return resolve({ files: sources, passed, failed, skipped, failures });
+      const seconds = Math.round((performance.now() - begun) / 1000);
+      if (problem === null) return resolve({ files: sources, passed, failed, skipped, failures, seconds });
       const sentence = `The test process of ${sources.join(' ')} ${problem}.`;
       console.log(`\n${sentence}`);
-      resolve({ files: sources, passed, failed: failed + 1, skipped, failures: [...failures, sentence] });
+      resolve({
+        files: sources,
+        passed,
+        failed: failed + 1,
+        skipped,
+        failures: [...failures, sentence],
+        seconds,
+      });
     });
   });
 }

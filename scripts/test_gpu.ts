@@ -95,11 +95,12 @@ function writeReport(args: readonly string[], described: Machine, results: reado
     node: process.version,
     ...total,
     failures: results.flatMap(({ failures }) => failures),
-    processes: results.map(({ files, passed, failed, skipped }) => ({
+    processes: results.map(({ files, passed, failed, skipped, seconds }) => ({
       files: files.map((file) => path.relative(root, path.resolve(root, file))),
       passed,
       failed,
       skipped,
+      seconds,
     })),
   };
   const file = reportFile(date, !args.some((argument) => !argument.startsWith(JOBS)));
