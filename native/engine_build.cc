@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "engine_session.h"
 #include "error.h"
 #include "frozen_graph.h"
 #include "runtime.h"
@@ -131,9 +132,7 @@ class BuildSession {
     options.config = Runtime::Get().config();
     // The graph was optimised already, and folding would undo the quantisation.
     options.config.mutable_graph_options()->mutable_rewrite_options()->set_disable_meta_optimizer(true);
-    tf::Session* session = nullptr;
-    ThrowIfError(tf::NewSession(options, &session), "making a session");
-    session_.reset(session);
+    session_ = NewEngineSession(options, loads_);
     ThrowIfError(session_->Create(graph), "loading the converted graph");
   }
   ~BuildSession() { session_->Close().IgnoreError(); }
@@ -156,6 +155,9 @@ class BuildSession {
   }
 
  private:
+  // All that it does is to build engines.
+  const std::shared_ptr<EngineLoads> loads_ = std::make_shared<EngineLoads>();
+  const LoadingEngines loading_{loads_.get()};
   std::unique_ptr<tf::Session> session_;
 };
 

@@ -47,10 +47,14 @@ class OrderedAllocator : public tf::AllocatorWrapper {
  private:
   ~OrderedAllocator() override = default;
   void WaitWhileLoading() {
-    if (loads_->load() == 0) return;
-    const CudaContext context(platform_device_id_);
-    // What is wrong with the GPU is reported by who uses it.
-    Cuda().CtxSynchronize();
+    loads_->IfLoading([this] {
+      try {
+        const CudaContext context(platform_device_id_);
+        Cuda().CtxSynchronize();
+      } catch (const Error&) {
+        // What is wrong with the GPU is reported by who uses it.
+      }
+    });
   }
 
   const int platform_device_id_;
@@ -59,7 +63,8 @@ class OrderedAllocator : public tf::AllocatorWrapper {
   std::atomic<int64_t> users_{1};
 };
 
-// A GPU's device that is TensorFlow's own in all but its allocator.
+// A GPU's device that is TensorFlow's own in all but its allocator, and that has a resource manager of its
+// own: the session clears that of the device that it was given.
 class EngineDevice : public tf::Device {
  public:
   EngineDevice(std::unique_ptr<tf::Device> device, int platform_device_id, std::shared_ptr<EngineLoads> loads)
@@ -120,7 +125,6 @@ class EngineDevice : public tf::Device {
   absl::Status TryGetDeviceContext(tf::DeviceContext** context) override {
     return device_->TryGetDeviceContext(context);
   }
-  tf::ResourceMgr* resource_manager() override { return device_->resource_manager(); }
   uint64_t SafeAllocFrontier(uint64_t old_value) override { return device_->SafeAllocFrontier(old_value); }
   bool merge_host_to_device_stream() const override { return device_->merge_host_to_device_stream(); }
   bool merge_device_to_host_stream() const override { return device_->merge_device_to_host_stream(); }

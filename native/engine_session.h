@@ -9,23 +9,44 @@
 
 #include <atomic>
 #include <memory>
+#include <thread>
 
 #include "tensorflow/core/public/session.h"
 
 namespace tftrt {
 
-// How many threads load engines of a session.
-using EngineLoads = std::atomic<int>;
+// The loads of engines that go on in a session.
+class EngineLoads {
+ public:
+  void Begin() { ++loads_; }
+  // Returns once nobody waits for the GPU on account of them: a recording, which may follow, suffers no wait.
+  void End() {
+    --loads_;
+    while (waits_ > 0) std::this_thread::yield();
+  }
+  // Calls `wait` if engines are loaded.
+  template <typename Wait>
+  void IfLoading(const Wait& wait) {
+    if (loads_ == 0) return;
+    ++waits_;
+    if (loads_ > 0) wait();
+    --waits_;
+  }
+
+ private:
+  std::atomic<int> loads_{0};
+  std::atomic<int> waits_{0};
+};
 
 // While it lives, allocations of the session with these loads wait for the GPU; for `loads` null it does
 // nothing.
 class LoadingEngines {
  public:
   explicit LoadingEngines(EngineLoads* loads) : loads_(loads) {
-    if (loads_ != nullptr) loads_->fetch_add(1);
+    if (loads_ != nullptr) loads_->Begin();
   }
   ~LoadingEngines() {
-    if (loads_ != nullptr) loads_->fetch_sub(1);
+    if (loads_ != nullptr) loads_->End();
   }
   LoadingEngines(const LoadingEngines&) = delete;
   LoadingEngines& operator=(const LoadingEngines&) = delete;

@@ -8,6 +8,7 @@
 #include "error.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/op_def_util.h"
+#include "tensorflow/core/framework/tensor_shape.h"
 
 namespace tftrt {
 
@@ -79,7 +80,25 @@ void Check(const tf::NodeDef& node) {
   CheckLoop(node);
 }
 
+void CheckConstant(const tf::NodeDef& node) {
+  const auto value = node.attr().find("value");
+  const bool has_value = value != node.attr().end();
+  const bool valid = has_value ? !value->second.has_tensor() ||
+                                     tf::TensorShape::IsValid(value->second.tensor().tensor_shape())
+                               : node.op() != "Const";
+  if (valid) return;
+  throw Error("TFTRT_INVALID_ARGUMENT", absl::StrCat("node '", node.name(), "' (", node.op(), ") has ",
+                                                     has_value ? "a value of an invalid shape" : "no value"));
+}
+
 }  // namespace
+
+void CheckConstants(const tf::GraphDef& graph) {
+  for (const tf::NodeDef& node : graph.node()) CheckConstant(node);
+  for (const tf::FunctionDef& function : graph.library().function()) {
+    for (const tf::NodeDef& node : function.node_def()) CheckConstant(node);
+  }
+}
 
 void CheckAttributes(const tf::GraphDef& graph) {
   for (const tf::NodeDef& node : graph.node()) Check(node);

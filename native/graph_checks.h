@@ -10,4 +10,8 @@ namespace tftrt {
 // or its dilations do not have one number, above 0, for each axis. TensorFlow would end the process.
 void CheckAttributes(const tensorflow::GraphDef& graph);
 
+// Throws TFTRT_INVALID_ARGUMENT, naming the node, for a constant without a value or with a shape that is
+// none.
+void CheckConstants(const tensorflow::GraphDef& graph);
+
 }  // namespace tftrt

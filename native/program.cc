@@ -76,6 +76,7 @@ std::shared_ptr<Program> Program::FromSavedModel(Runtime& runtime, const std::st
   options.config.mutable_experimental()->set_disable_optimize_for_static_graph(true);
   std::shared_lock<std::shared_mutex> no_recording;
   if (program->has_engines_) {
+    CheckConstants(meta_graph.graph_def());  // as LoadMetagraphIntoSession does
     program->MakeSession(options);
     ThrowIfError(program->session_->Create(meta_graph.graph_def()), context);
     no_recording = HoldOffRecording();
@@ -106,7 +107,7 @@ std::shared_ptr<Program> Program::FromPreparedGraph(tf::GraphDef graph,
 
 void Program::MakeSession(const tf::SessionOptions& options) {
   if (has_engines_ && Runtime::Get().gpu() != nullptr) {
-    engine_loads_ = std::make_shared<EngineLoads>(0);
+    engine_loads_ = std::make_shared<EngineLoads>();
     session_ = NewEngineSession(options, engine_loads_);
     return;
   }
@@ -211,6 +212,16 @@ Callable::Callable(std::shared_ptr<Program> program, tf::CallableOptions options
   ThrowIfError(program_->session()->MakeCallable(options, &handle_), "compiling the graph");
 }
 
+namespace {
+
+std::vector<tf::TensorShape> ShapesOf(const std::vector<tf::Tensor>& tensors) {
+  std::vector<tf::TensorShape> shapes;
+  for (const tf::Tensor& tensor : tensors) shapes.push_back(tensor.shape());
+  return shapes;
+}
+
+}  // namespace
+
 Callable::~Callable() { program_->session()->ReleaseCallable(handle_).IgnoreError(); }
 
 std::vector<tf::Tensor> Callable::RunOnArena(const std::vector<tf::Tensor>& inputs,
@@ -218,6 +229,20 @@ std::vector<tf::Tensor> Callable::RunOnArena(const std::vector<tf::Tensor>& inpu
   std::vector<tf::Tensor> outputs;
   ThrowIfError(program_->session()->RunCallable(handle_, inputs, &outputs, metadata), "running the graph");
   return outputs;
+}
+
+bool Callable::MayLoadEngines(const std::vector<tf::Tensor>& feeds) {
+  if (!program_->has_engines()) return false;
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (program_->is_prepared()) return !last_shapes_.has_value();
+  // Another run may take another branch, to another engine.
+  return !program_->control_flow().empty() || last_shapes_ != ShapesOf(feeds);
+}
+
+void Callable::RememberRun(const std::vector<tf::Tensor>& feeds) {
+  if (!program_->has_engines()) return;
+  std::lock_guard<std::mutex> lock(mutex_);
+  last_shapes_ = ShapesOf(feeds);
 }
 
 std::vector<HandlePtr> Callable::Run(Runtime& runtime, const std::vector<tf::TensorHandle*>& inputs) {
@@ -234,10 +259,10 @@ std::vector<HandlePtr> Callable::Run(Runtime& runtime, const std::vector<tf::Ten
   if (program_->has_engines()) no_recording = HoldOffRecording();
   std::vector<tf::Tensor> fetched;
   {
-    const LoadingEngines loading(has_run_ ? nullptr : program_->engine_loads());
+    const LoadingEngines loading(MayLoadEngines(feeds) ? program_->engine_loads() : nullptr);
     ThrowIfError(program_->session()->RunCallable(handle_, feeds, &fetched, nullptr), "running the graph");
-    has_run_ = true;
   }
+  RememberRun(feeds);
   std::vector<HandlePtr> outputs;
   outputs.reserve(fetched.size());
   for (size_t i = 0; i < fetched.size(); ++i) {

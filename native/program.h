@@ -2,8 +2,9 @@
 // to run.
 #pragma once
 
-#include <atomic>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -42,6 +43,8 @@ class Program {
   bool Writes(const std::vector<std::string>& fetches) const;
   // Whether TensorRT computes parts of it.
   bool has_engines() const { return has_engines_; }
+  // Whether its engines were loaded when it was made.
+  bool is_prepared() const { return is_prepared_; }
   // For `LoadingEngines`; null where there are none.
   EngineLoads* engine_loads() const { return engine_loads_.get(); }
   // An op of the graph that decides what else runs, or that runs functions; empty where there is none.
@@ -88,9 +91,16 @@ class Callable {
                                              tensorflow::RunMetadata* metadata);
 
  private:
+  // Whether a run may load or build engines, or what they need: for prepared graphs the first, for others the
+  // first of its shapes.
+  bool MayLoadEngines(const std::vector<tensorflow::Tensor>& feeds);
+  void RememberRun(const std::vector<tensorflow::Tensor>& feeds);
+
   std::shared_ptr<Program> program_;
   tensorflow::Session::CallableHandle handle_ = 0;
-  std::atomic<bool> has_run_{false};
+  std::mutex mutex_;
+  // Of the last run of a graph with engines.
+  std::optional<std::vector<tensorflow::TensorShape>> last_shapes_;
   struct Endpoint {
     std::string name;
     tensorflow::DataType dtype;

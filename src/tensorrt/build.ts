@@ -138,21 +138,11 @@ class Build {
     graph: Handle,
     calibration: TensorInfo[][],
   ): Promise<{ report: ProfileReport; content: EngineContent }> {
-    const reference = this.reference(profile, request);
-    // Whoever needs it hears of a failure; until then nobody waits for it.
-    const settled = reference.catch(() => undefined);
+    const found = await this.engines(profile, graph, calibration);
     try {
-      const found = await this.engines(profile, graph, calibration);
-      try {
-        return {
-          content: found.content,
-          report: await this.serve(profile, request, graph, found, reference),
-        };
-      } finally {
-        if (found.temporary) fs.rmSync(found.directory, { recursive: true, force: true });
-      }
+      return { content: found.content, report: await this.serve(profile, request, graph, found) };
     } finally {
-      await settled;
+      if (found.temporary) fs.rmSync(found.directory, { recursive: true, force: true });
     }
   }
 
@@ -313,7 +303,6 @@ class Build {
     request: Request,
     graph: Handle,
     { content, directory, fromCache }: FoundEngines,
-    reference: Promise<Runner>,
   ): Promise<ProfileReport> {
     const { options, model } = this;
     const { backend, program } = model;
@@ -354,7 +343,7 @@ class Build {
       const [engines, onArena, tensorFlow] = await Promise.allSettled([
         addon.loadEngineProgram(directory, names, initializers, false),
         runtime.arenaName === '' ? undefined : addon.loadEngineProgram(directory, names, initializers, true),
-        reference,
+        this.reference(profile, request),
       ]);
       for (const load of [engines, onArena]) {
         if (load.status === 'rejected' || load.value === undefined) continue;

@@ -63,6 +63,7 @@ describe('graph models as callables', () => {
       tf.tidy(() => [model.execute(inputs, outputs!)].flat().map((output) => [...output.dataSync()]));
     for (let round = 0; round < 2; round++) {
       expect(values([six, two])).to.deep.equal([[4], [3]]);
+      expect(values([six, two], null as unknown as string)).to.deep.equal([[4], [3]]);
       expect(values([two, six], 'difference')).to.deep.equal([[-4]]);
       expect(values([six, six])).to.deep.equal([[0], [1]]);
       expect(values({ b: six, a: two }, ['difference'])).to.deep.equal([[-4]]);

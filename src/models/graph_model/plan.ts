@@ -122,10 +122,11 @@ export class GraphModelPlan {
   }
 
   private prepare(inputs: ModelInputs, outputs: string | string[] | undefined): Call {
-    const known = this.accepted.find(inputs, outputs);
+    const wanted = outputs || undefined; // tfjs takes null, and '', for all outputs
+    const known = this.accepted.find(inputs, wanted);
     if (known !== undefined) return known;
-    const call = this.check(inputs, outputs);
-    this.accepted.add(inputs, outputs, call);
+    const call = this.check(inputs, wanted);
+    this.accepted.add(inputs, wanted, call);
     return call;
   }
 
