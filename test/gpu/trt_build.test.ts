@@ -10,7 +10,8 @@ describe('TensorRT: builds', function () {
   this.timeout(300_000);
   onTftrt();
 
-  it('predictions during a build are right and never wait long, and the event loop turns', async () => {
+  it('predictions during a build are right and never wait long, and the event loop turns', async function () {
+    this.timeout(600_000); // beside other builds, one takes minutes
     const model = await convolutions();
     const x = tensorOf(disorder([1, 24, 24, 8], 99));
     const { values: expected } = await predict(model, x.clone());
