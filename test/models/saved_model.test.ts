@@ -185,6 +185,17 @@ describe('SavedModels', () => {
     }
   }
 
+  it('a constant without a value, in a model with engines', async () => {
+    const copy = path.join(temporaryFolder(), 'model');
+    fs.cpSync(folder('two_inputs'), copy, { recursive: true });
+    const file = path.join(copy, graph);
+    const nodes = [node('engine', 'TRTEngineOp'), node('void', 'Const')];
+    fs.writeFileSync(file, withNodes(fs.readFileSync(file), nodes));
+    const error = await cleanErrorOf(() => tftrt.loadSavedModel(copy));
+    expect(error.code).to.equal('TFTRT_INVALID_ARGUMENT');
+    expect(error.message).to.include("node 'void' (Const) has no value");
+  });
+
   /** A copy of a model with bytes of its graph's file replaced by as many others. */
   function changed(name: string, bytes: string, others: string): string {
     const copy = path.join(temporaryFolder(), 'changed');
@@ -311,4 +322,32 @@ async function compare(call: FixtureCase, outputs: tf.NamedTensorMap): Promise<v
     );
   }
   tf.dispose(outputs);
+}
+
+/** A field of a message in protobuf's wire format, with bytes in it. */
+function field(number: number, ...parts: Uint8Array[]): Buffer {
+  const bytes = Buffer.concat(parts);
+  const length: number[] = [];
+  let left = bytes.length;
+  for (; left > 127; left >>= 7) length.push((left & 127) | 128);
+  return Buffer.concat([Buffer.from([(number << 3) | 2, ...length, left]), bytes]);
+}
+
+/** A node of a tensorflow.GraphDef without attributes. */
+function node(name: string, op: string): Buffer {
+  return field(1, field(1, Buffer.from(name)), field(2, Buffer.from(op)));
+}
+
+/** The file of a SavedModel, a tensorflow.SavedModel with one graph, with more nodes in the graph. */
+function withNodes(file: Buffer, nodes: Buffer[]): Buffer {
+  expect([...file.subarray(0, 3)], 'schema version 1, then the meta graph').to.deep.equal([0x08, 1, 0x12]);
+  let [at, length] = [3, 0];
+  for (let shift = 0; ; shift += 7) {
+    const byte = file[at++]!;
+    length |= (byte & 127) << shift;
+    if (byte < 128) break;
+  }
+  expect(at + length, 'the end of the meta graph').to.equal(file.length);
+  // Of a message that comes twice, the second adds to the first.
+  return Buffer.concat([file.subarray(0, 2), field(2, file.subarray(at), field(2, ...nodes))]);
 }
