@@ -158,7 +158,7 @@ void CapturedGraph::RequireCapturable(const tf::CallableOptions& options) {
   inspecting.mutable_run_options()->set_output_partition_graphs(true);
   Callable callable(program_, inspecting);
   tf::RunMetadata metadata;
-  const std::vector<tf::Tensor> outputs = callable.RunOnArena(inputs_, &metadata);
+  const std::vector<tf::Tensor> outputs = callable.RunTensors(inputs_, &metadata);
   const std::string reason = ReasonNotToCapture(metadata.partition_graphs(), runtime_.arena()->name());
   if (!reason.empty()) throw NotCaptured(reason);
   for (const tf::Tensor& output : outputs) {
@@ -193,7 +193,7 @@ CapturedGraph::RunMemory CapturedGraph::MeasureRun() {
   tf::Allocator* allocator = ArenaAllocator();
   const int64_t before = allocator->GetStats()->bytes_in_use;
   if (!allocator->ClearStats()) throw NotCaptured("the arena's allocator keeps no figures");
-  outputs_ = callable_->RunOnArena(inputs_, nullptr);
+  outputs_ = callable_->RunTensors(inputs_, nullptr);
   const tf::AllocatorStats stats = *allocator->GetStats();
   outputs_.clear();
   ThrowIfError(runtime_.arena()->Sync(), "warming up");
@@ -226,7 +226,7 @@ void CapturedGraph::Record() {
   CheckCuda(Cuda().StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED), "beginning a CUDA graph");
   std::exception_ptr failure;
   try {
-    outputs_ = callable_->RunOnArena(inputs_, nullptr);
+    outputs_ = callable_->RunTensors(inputs_, nullptr);
   } catch (...) {
     failure = std::current_exception();
   }
@@ -306,6 +306,22 @@ void CapturedGraph::UploadAhead(size_t input, const void* source) {
   CheckCuda(Cuda().EventRecord(ahead.free, stream), "recording an event");
 }
 
+// Chains of predictions on the device, whose inputs are there, are spared copies that nobody wants.
+std::vector<std::unique_ptr<OutputRead>> CapturedGraph::BeginReads(const std::vector<CapturedInput>& inputs) {
+  const bool from_host =
+      std::any_of(inputs.begin(), inputs.end(), [](const auto& input) { return input.host != nullptr; });
+  const bool early = from_host && habit_->IsToRead();
+  GpuStream& stream = runtime_.StreamOf(runtime_.gpu());
+  std::vector<std::unique_ptr<OutputRead>> reads;
+  for (const tf::Tensor& output : outputs_) {
+    std::unique_ptr<GpuRead> read;
+    if (early && output.TotalBytes() <= kMostToReadEarly)
+      read = std::make_unique<GpuRead>(stream, output.data(), output.TotalBytes());
+    reads.push_back(std::make_unique<OutputRead>(habit_, std::move(read)));
+  }
+  return reads;
+}
+
 std::vector<HandlePtr> CapturedGraph::Run(const std::vector<CapturedInput>& inputs,
                                           std::vector<std::unique_ptr<OutputRead>>* reads) {
   const CudaContext context(runtime_.platform_device_id());
@@ -333,17 +349,7 @@ std::vector<HandlePtr> CapturedGraph::Run(const std::vector<CapturedInput>& inpu
     }
   }
   CheckCuda(Cuda().GraphLaunch(executable_, stream), "running a CUDA graph");
-  if (reads != nullptr) {
-    GpuStream& gpu_stream = runtime_.StreamOf(runtime_.gpu());
-    const bool early = std::any_of(inputs.begin(), inputs.end(), [](auto& input) { return input.host; }) &&
-                       habit_->IsToRead();
-    for (const tf::Tensor& output : outputs_) {
-      std::unique_ptr<GpuRead> read;
-      if (early && output.TotalBytes() <= kMostToReadEarly)
-        read = std::make_unique<GpuRead>(gpu_stream, output.data(), output.TotalBytes());
-      reads->push_back(std::make_unique<OutputRead>(habit_, std::move(read)));
-    }
-  }
+  if (reads != nullptr) *reads = BeginReads(inputs);
   std::vector<HandlePtr> handles;
   for (size_t i = 0; i < outputs_.size(); ++i) {
     CheckCuda(

@@ -71,6 +71,7 @@ class CapturedGraph {
   void DestroyGraph();
   void UploadInPieces(size_t input, const void* source);
   void UploadAhead(size_t input, const void* source);
+  std::vector<std::unique_ptr<OutputRead>> BeginReads(const std::vector<CapturedInput>& inputs);
 
   Runtime& runtime_;
   std::shared_ptr<Program> program_;

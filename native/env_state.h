@@ -91,12 +91,17 @@ class EnvState {
   // Puts the handle into the table and writes [handle, dtype, rank, dims...] at `position`; returns the next
   // position.
   size_t Publish(HandlePtr handle, int32_t* out, size_t position, size_t capacity);
-  // As Publish, for all outputs of a call into the command buffer; returns their number.
+  // As Publish, for all outputs of a call into the command buffer, with their `reads` if there are any;
+  // returns their number.
   template <typename Handles>
-  napi_value PublishToCommands(napi_env env, Handles handles) {
+  napi_value PublishToCommands(napi_env env, Handles handles,
+                               std::vector<std::unique_ptr<OutputRead>> reads = {}) {
     size_t position = 0;
-    for (HandlePtr& handle : handles)
-      position = Publish(std::move(handle), commands(), position, commands_length());
+    for (size_t i = 0; i < handles.size(); ++i) {
+      const size_t begin = position;
+      position = Publish(std::move(handles[i]), commands(), begin, commands_length());
+      if (i < reads.size()) tensors.Get(commands()[begin]).read = std::move(reads[i]);
+    }
     return ToJs(env, static_cast<int32_t>(handles.size()));
   }
   // As Publish, for all of them into an Int32Array of their own.

@@ -262,14 +262,8 @@ napi_value RunCapturedGraph(napi_env env, EnvState& state, napi_callback_info in
   CapturedGraph& graph = *state.captured_graphs.Get(GetInt(env, arguments[0]));
   const std::vector<HandlePtr> handles = InputsFromCommands(state, GetInt(env, arguments[1]));
   std::vector<std::unique_ptr<OutputRead>> reads;
-  const napi_value count =
-      state.PublishToCommands(env, graph.Run(ReplayInputs(env, graph, handles, arguments[2]), &reads));
-  const int32_t* published = state.commands();
-  for (std::unique_ptr<OutputRead>& read : reads) {
-    state.tensors.Get(published[0]).read = std::move(read);
-    published += 3 + published[2];
-  }
-  return count;
+  std::vector<HandlePtr> outputs = graph.Run(ReplayInputs(env, graph, handles, arguments[2]), &reads);
+  return state.PublishToCommands(env, std::move(outputs), std::move(reads));
 }
 
 class RunCapturedGraphJob : public Job {

@@ -212,37 +212,34 @@ Callable::Callable(std::shared_ptr<Program> program, tf::CallableOptions options
   ThrowIfError(program_->session()->MakeCallable(options, &handle_), "compiling the graph");
 }
 
-namespace {
-
-std::vector<tf::TensorShape> ShapesOf(const std::vector<tf::Tensor>& tensors) {
-  std::vector<tf::TensorShape> shapes;
-  for (const tf::Tensor& tensor : tensors) shapes.push_back(tensor.shape());
-  return shapes;
-}
-
-}  // namespace
-
 Callable::~Callable() { program_->session()->ReleaseCallable(handle_).IgnoreError(); }
 
-std::vector<tf::Tensor> Callable::RunOnArena(const std::vector<tf::Tensor>& inputs,
+std::vector<tf::Tensor> Callable::RunTensors(const std::vector<tf::Tensor>& inputs,
                                              tf::RunMetadata* metadata) {
   std::vector<tf::Tensor> outputs;
   ThrowIfError(program_->session()->RunCallable(handle_, inputs, &outputs, metadata), "running the graph");
   return outputs;
 }
 
-bool Callable::MayLoadEngines(const std::vector<tf::Tensor>& feeds) {
-  if (!program_->has_engines()) return false;
-  std::lock_guard<std::mutex> lock(mutex_);
-  if (program_->is_prepared()) return !last_shapes_.has_value();
-  // Another run may take another branch, to another engine.
-  return !program_->control_flow().empty() || last_shapes_ != ShapesOf(feeds);
-}
-
-void Callable::RememberRun(const std::vector<tf::Tensor>& feeds) {
-  if (!program_->has_engines()) return;
-  std::lock_guard<std::mutex> lock(mutex_);
-  last_shapes_ = ShapesOf(feeds);
+std::vector<tf::Tensor> Callable::RunEngines(const std::vector<tf::Tensor>& feeds) {
+  std::vector<tf::TensorShape> shapes;
+  for (const tf::Tensor& feed : feeds) shapes.push_back(feed.shape());
+  bool may_load;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    // Those of a prepared graph are loaded, but what they need may come with the first run. In others, a run
+    // may take another branch, to another engine.
+    may_load = !loaded_for_ ||
+               (!program_->is_prepared() && (!program_->control_flow().empty() || loaded_for_ != shapes));
+  }
+  const std::shared_lock<std::shared_mutex> no_recording = HoldOffRecording();
+  const LoadingEngines loading(may_load ? program_->engine_loads() : nullptr);
+  std::vector<tf::Tensor> fetched = RunTensors(feeds, /*metadata=*/nullptr);
+  if (may_load) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    loaded_for_ = std::move(shapes);
+  }
+  return fetched;
 }
 
 std::vector<HandlePtr> Callable::Run(Runtime& runtime, const std::vector<tf::TensorHandle*>& inputs) {
@@ -254,15 +251,8 @@ std::vector<HandlePtr> Callable::Run(Runtime& runtime, const std::vector<tf::Ten
     if (inputs[i]->dtype != feed.dtype) cast = CastInput(runtime, inputs[i], feed.dtype, feed.name);
     feeds.push_back(runtime.TensorOn(cast ? cast.get() : inputs[i], feed.on_device));
   }
-  // A first run may load engines.
-  std::shared_lock<std::shared_mutex> no_recording;
-  if (program_->has_engines()) no_recording = HoldOffRecording();
-  std::vector<tf::Tensor> fetched;
-  {
-    const LoadingEngines loading(MayLoadEngines(feeds) ? program_->engine_loads() : nullptr);
-    ThrowIfError(program_->session()->RunCallable(handle_, feeds, &fetched, nullptr), "running the graph");
-  }
-  RememberRun(feeds);
+  std::vector<tf::Tensor> fetched =
+      program_->has_engines() ? RunEngines(feeds) : RunTensors(feeds, /*metadata=*/nullptr);
   std::vector<HandlePtr> outputs;
   outputs.reserve(fetched.size());
   for (size_t i = 0; i < fetched.size(); ++i) {

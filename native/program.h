@@ -85,22 +85,20 @@ class Callable {
   // that JavaScript has (float32, int32, bool, string, complex64): where the graph has a wider or narrower
   // one, values are cast on the way in and out (see boundary.h).
   std::vector<HandlePtr> Run(Runtime& runtime, const std::vector<tensorflow::TensorHandle*>& inputs);
-  // Runs a callable that feeds and fetches on the arena; tells how TensorFlow partitioned the graph, if
-  // asked.
-  std::vector<tensorflow::Tensor> RunOnArena(const std::vector<tensorflow::Tensor>& inputs,
+  // Runs on tensors of the graph's own dtypes, which are where its feeds are; tells how TensorFlow
+  // partitioned the graph, if asked.
+  std::vector<tensorflow::Tensor> RunTensors(const std::vector<tensorflow::Tensor>& inputs,
                                              tensorflow::RunMetadata* metadata);
 
  private:
-  // Whether a run may load or build engines, or what they need: for prepared graphs the first, for others the
-  // first of its shapes.
-  bool MayLoadEngines(const std::vector<tensorflow::Tensor>& feeds);
-  void RememberRun(const std::vector<tensorflow::Tensor>& feeds);
+  // RunTensors of a graph with engines, which a run may load or build.
+  std::vector<tensorflow::Tensor> RunEngines(const std::vector<tensorflow::Tensor>& feeds);
 
   std::shared_ptr<Program> program_;
   tensorflow::Session::CallableHandle handle_ = 0;
   std::mutex mutex_;
-  // Of the last run of a graph with engines.
-  std::optional<std::vector<tensorflow::TensorShape>> last_shapes_;
+  // The shapes of the last run that may have loaded engines.
+  std::optional<std::vector<tensorflow::TensorShape>> loaded_for_;
   struct Endpoint {
     std::string name;
     tensorflow::DataType dtype;

@@ -142,17 +142,11 @@ function runMocha(sources: readonly string[], options: readonly string[], run: M
         failures: [],
       };
       const seconds = Math.round((performance.now() - begun) / 1000);
-      if (problem === null) return resolve({ files: sources, passed, failed, skipped, failures, seconds });
+      const result = { files: sources, passed, failed, skipped, failures, seconds };
+      if (problem === null) return resolve(result);
       const sentence = `The test process of ${sources.join(' ')} ${problem}.`;
       console.log(`\n${sentence}`);
-      resolve({
-        files: sources,
-        passed,
-        failed: failed + 1,
-        skipped,
-        failures: [...failures, sentence],
-        seconds,
-      });
+      resolve({ ...result, failed: failed + 1, failures: [...failures, sentence] });
     });
   });
 }

@@ -146,7 +146,7 @@ class Build {
     }
   }
 
-  /** TensorFlow's way to run the model, after a first run, which takes as long as loading engines does. */
+  /** TensorFlow's way to run the model, after a first run, in which it chooses its algorithms. */
   private async reference(profile: BuildProfile, { feeds, fetches }: Request): Promise<Runner> {
     const { backend, program } = this.model;
     const runner = await program.baseAsync(feeds, fetches);

@@ -23,7 +23,7 @@ interface AcceptedCall {
 const MOST_ACCEPTED = 8;
 
 /**
- * Calls that passed tfjs's checks. These look at names, dtypes and shapes, and take longer than all else that JavaScript does
+ * Calls that passed tfjs's checks. These look at names, dtypes and shapes, and take as long as all else that JavaScript does
  * in a prediction: a call that has those of one before is spared them.
  */
 export class AcceptedCalls {

@@ -4,7 +4,7 @@ import { toTFDataType } from '../../dtypes';
 import { disposedModel, TftrtError } from '../../errors';
 import { parseTensorName } from '../../program/graph_def';
 import { type GraphSource, Program, type Weight } from '../../program/program';
-import { planRequest, toTensors } from '../../program/requests';
+import { callableKey, planRequest, toTensors } from '../../program/requests';
 import type { Buildable } from '../../tensorrt/build';
 import { AcceptedCalls, type Call } from './accepted_calls';
 import { normalizeInputs } from './inputs';
@@ -164,7 +164,7 @@ export class GraphModelPlan {
 
   /** tfjs's error for outputs that need inputs which were not given. */
   private requireComplete(feeds: string[], outputs: string[]): void {
-    const key = `${feeds.join('\n')}\n\n${outputs.join('\n')}`;
+    const key = callableKey(feeds, outputs);
     if (this.checked.has(key)) return;
     const missing = missingInputs(this.executor, feeds, outputs);
     if (missing.length > 0) {
