@@ -42,7 +42,8 @@ void ThrowInJs(napi_env env, EnvState& state, std::exception_ptr failure) {
   bool pending = false;
   napi_is_exception_pending(env, &pending);
   if (pending) return;  // JavaScript threw first
-  napi_throw(env, state.MakeError(env, ToTftrtError(failure)));
+  const napi_value error = state.MakeError(env, ToTftrtError(failure));
+  if (error != nullptr) napi_throw(env, error);
 }
 
 void Job::Keep(napi_env env, napi_value value) {
@@ -102,13 +103,20 @@ void EnvState::AttachCommands(Napi::Int32Array array) {
 
 void EnvState::SetErrorClass(Napi::Function constructor) { error_class_ = Napi::Persistent(constructor); }
 
-Napi::Value EnvState::MakeError(napi_env env, const Error& failure) {
-  const Napi::String code = Napi::String::New(env, failure.code());
-  const Napi::String message = Napi::String::New(env, failure.what());
-  if (!error_class_.IsEmpty()) return error_class_.New({code, message});
-  Napi::Error error = Napi::Error::New(env, message.Utf8Value());
-  error.Set("code", code);
-  return error.Value();
+napi_value EnvState::MakeError(napi_env env, const Error& failure) {
+  const std::string what = failure.what();
+  napi_value code, message, constructor, error = nullptr;
+  if (napi_create_string_utf8(env, failure.code().data(), failure.code().size(), &code) != napi_ok ||
+      napi_create_string_utf8(env, what.data(), what.size(), &message) != napi_ok) {
+    return nullptr;
+  }
+  if (error_class_.IsEmpty()) {
+    napi_create_error(env, code, message, &error);
+  } else if (napi_get_reference_value(env, error_class_, &constructor) == napi_ok) {
+    const napi_value arguments[] = {code, message};
+    napi_new_instance(env, constructor, 2, arguments, &error);
+  }
+  return error;
 }
 
 int32_t EnvState::AddTensor(HandlePtr handle) {
@@ -224,7 +232,8 @@ void EnvState::Settle(napi_env env, Job* raw) {
     }
   }
   if (job->failure_) {
-    napi_reject_deferred(env, job->deferred_, MakeError(env, ToTftrtError(job->failure_)));
+    const napi_value error = MakeError(env, ToTftrtError(job->failure_));
+    if (error != nullptr) napi_reject_deferred(env, job->deferred_, error);
   } else {
     if (value == nullptr) napi_get_undefined(env, &value);
     napi_resolve_deferred(env, job->deferred_, value);

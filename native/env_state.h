@@ -82,8 +82,9 @@ class EnvState {
   size_t commands_length() const { return commands_length_; }
 
   void SetErrorClass(Napi::Function constructor);
-  // Throws `failure` in JavaScript as a TftrtError (or makes the value to reject with).
-  Napi::Value MakeError(napi_env env, const Error& failure);
+  // The TftrtError to throw or to reject with. Null where the environment is being terminated: no JavaScript
+  // runs in it any more, and calls that need some fail, which is no reason to throw where nothing catches.
+  napi_value MakeError(napi_env env, const Error& failure);
 
   // The states of further devices, which end with this one.
   std::vector<std::unique_ptr<EnvState>> others;
@@ -163,6 +164,7 @@ class EnvState {
   size_t working_ = 0;  // jobs on other threads; guarded by mutex_
 };
 
+// Throws in JavaScript, unless JavaScript threw first or runs no more.
 void ThrowInJs(napi_env env, EnvState& state, std::exception_ptr failure);
 
 // Wraps an entry point: exceptions become JavaScript exceptions. The functions of the hot path (tensors, ops,

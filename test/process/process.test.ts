@@ -487,6 +487,40 @@ describe('processes', function () {
     expectSuccess(ended, 'true');
   });
 
+  it('end workers in the middle of their work', async () => {
+    // In a worker that is being terminated, calls of Node-API that need JavaScript fail, also those that make errors.
+    const work = `
+      const tf = require('@tensorflow/tfjs');
+      require('tfjs-backend-tftrt');
+      tf.setBackend('tftrt').then(async () => {
+        const model = await tf.loadGraphModel(${MODEL.replaceAll('"', "'")});
+        const image = tf.zeros([1, 16, 16, 3]);
+        const [values, wrong] = [tf.ones([3]), tf.concat([tf.zeros([1e6], 'int32'), [100]])];
+        const predict = async () => {
+          for (;;) (await model.predictAsync(image)).dispose();
+        };
+        const fail = () => {
+          try { tf.gather(values, wrong); } catch {}
+          setImmediate(fail);
+        };
+        for (let i = 0; i < 8; i++) predict();
+        fail();
+        require('node:worker_threads').parentPort.postMessage(1);
+      });`;
+    const ended = await runNode(`
+      const { Worker } = require('node:worker_threads');
+      (async () => {
+        for (let i = 0; i < 30; i++) {
+          const worker = new Worker(${JSON.stringify(work)}, { eval: true });
+          await new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject));
+          await new Promise((resolve) => setTimeout(resolve, i));
+          await worker.terminate();
+        }
+        console.log('ended');
+      })();`);
+    expectSuccess(ended, 'ended');
+  });
+
   it('wait for asynchronous work before they end', async () => {
     const ended = await runNode(`
       const tf = require('@tensorflow/tfjs');
