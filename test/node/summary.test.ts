@@ -167,8 +167,9 @@ describe('tf.node: summaries', () => {
     await invalid('scalar() does not support description yet', () => writer.scalar('x', 1, 1, 'a number'));
     await invalid('got undefined', () => writer.scalar('x', undefined as never, 1));
     await invalid('strictly positive integer, but it was 0', () => writer.histogram('x', vector, 1, 0));
-    await invalid('got a tensor of string', () => writer.histogram('x', tf.tensor1d(['a']), 1));
-    vector.dispose();
+    const text = tf.tensor1d(['a']);
+    await invalid('got a tensor of string', () => writer.histogram('x', text, 1));
+    tf.dispose([vector, text]);
     const file = path.join(folder(), 'a file');
     fs.writeFileSync(file, '');
     const error = await errorOf(() => node.summaryFileWriter(path.join(file, 'below')));
