@@ -158,7 +158,12 @@ void CapturedGraph::RequireCapturable(const tf::CallableOptions& options) {
   inspecting.mutable_run_options()->set_output_partition_graphs(true);
   Callable callable(program_, inspecting);
   tf::RunMetadata metadata;
-  const std::vector<tf::Tensor> outputs = callable.RunTensors(inputs_, &metadata);
+  std::vector<tf::Tensor> outputs;
+  {
+    const LoadingEngines loading(
+        program_->engine_loads());  // some of what they need comes with the first run
+    outputs = callable.RunTensors(inputs_, &metadata);
+  }
   const std::string reason = ReasonNotToCapture(metadata.partition_graphs(), runtime_.arena()->name());
   if (!reason.empty()) throw NotCaptured(reason);
   for (const tf::Tensor& output : outputs) {
@@ -315,8 +320,12 @@ std::vector<std::unique_ptr<OutputRead>> CapturedGraph::BeginReads(const std::ve
   std::vector<std::unique_ptr<OutputRead>> reads;
   for (const tf::Tensor& output : outputs_) {
     std::unique_ptr<GpuRead> read;
-    if (early && output.TotalBytes() <= kMostToReadEarly)
-      read = std::make_unique<GpuRead>(stream, output.data(), output.TotalBytes());
+    try {
+      if (early && output.TotalBytes() <= kMostToReadEarly)
+        read = std::make_unique<GpuRead>(stream, output.data(), output.TotalBytes());
+    } catch (const Error&) {
+      // Without pinned memory for it, the output is read when it is asked for.
+    }
     reads.push_back(std::make_unique<OutputRead>(habit_, std::move(read)));
   }
   return reads;

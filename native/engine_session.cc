@@ -34,6 +34,7 @@ class OrderedAllocator : public tf::AllocatorWrapper {
     return memory;
   }
   void DeallocateRaw(void* memory) override {
+    if (memory == nullptr) return;  // Eigen gives back what it did not get
     WaitWhileLoading();
     wrapped()->DeallocateRaw(memory);
     LetGo();

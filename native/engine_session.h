@@ -19,9 +19,10 @@ namespace tftrt {
 class EngineLoads {
  public:
   void Begin() { ++loads_; }
-  // Returns once nobody waits for the GPU on account of them: a recording, which may follow, suffers no wait.
+  // After the last, returns once nobody waits for the GPU on account of them: a recording, which may follow,
+  // suffers no wait.
   void End() {
-    --loads_;
+    if (--loads_ > 0) return;
     while (waits_ > 0) std::this_thread::yield();
   }
   // Calls `wait` if engines are loaded.

@@ -339,15 +339,17 @@ class Build {
     };
     let serving = false;
     try {
-      // Each takes a thread some time; none needs another.
+      const load = (onArena: boolean) => addon.loadEngineProgram(directory, names, initializers, onArena);
+      const loading = load(false);
       const [engines, onArena, tensorFlow] = await Promise.allSettled([
-        addon.loadEngineProgram(directory, names, initializers, false),
-        runtime.arenaName === '' ? undefined : addon.loadEngineProgram(directory, names, initializers, true),
-        this.reference(profile, request),
+        loading,
+        runtime.arenaName === '' ? undefined : load(true),
+        // Not before they have their memory: TensorRT does not survive it where the first run takes that first.
+        loading.then(() => this.reference(profile, request)),
       ]);
-      for (const load of [engines, onArena]) {
-        if (load.status === 'rejected' || load.value === undefined) continue;
-        const { value } = load;
+      for (const one of [engines, onArena]) {
+        if (one.status === 'rejected' || one.value === undefined) continue;
+        const { value } = one;
         loaded.push(() => addon.releaseProgram(value));
       }
       if (engines.status === 'rejected') {

@@ -61,6 +61,13 @@ describe('CUDA graphs', function () {
       check(output, seed, 'again');
       output.dispose();
     }
+    // What was copied is not of the runs that followed.
+    const begun = predict(4);
+    const since = [predict(5), predict(1)];
+    check(begun, 4, 'copied before others ran');
+    check(since[0]!, 5, 'since');
+    check(since[1]!, 1, 'since');
+    tf.dispose([begun, ...since]);
     const early = copies();
     const neverRead = predict(1);
     expect(copies() - early, 'copies of a run whose outputs will be read').to.equal(1);
