@@ -1,5 +1,6 @@
-// The addon's registration: one EnvState for each JavaScript environment and device, and the list of
-// functions.
+// The addon's registration: one EnvState for each load and device, and the list of functions.
+#include <memory>
+
 #include "eager.h"
 #include "env_state.h"
 #include "gpu_functions.h"
@@ -14,9 +15,13 @@ namespace tftrt {
 
 namespace {
 
-// Gives `exports` the functions, bound to the state.
-void RegisterFunctions(napi_env env, napi_value exports, EnvState* state) {
-  Check(env, napi_wrap(env, exports, state, nullptr, nullptr, nullptr));
+// Gives `exports` the functions, bound to a state that lives as long as it does.
+void Register(napi_env env, napi_value exports) {
+  auto state = std::make_unique<EnvState>(env, exports);
+  Check(env, napi_wrap(
+                 env, exports, state.get(),
+                 [](napi_env, void* data, void*) { delete static_cast<EnvState*>(data); }, nullptr, nullptr));
+  state.release();
   RegisterRuntimeFunctions(env, exports);
   RegisterTensorFunctions(env, exports);
   RegisterEagerFunctions(env, exports);
@@ -27,22 +32,43 @@ void RegisterFunctions(napi_env env, napi_value exports, EnvState* state) {
 }
 
 // Returns an object with the addon's functions for one more device: `start` says which.
-napi_value ForAnotherDevice(napi_env env, EnvState& state, napi_callback_info) {
+napi_value ForAnotherDevice(napi_env env, EnvState&, napi_callback_info) {
   napi_value exports;
   Check(env, napi_create_object(env, &exports));
-  state.others.push_back(std::make_unique<EnvState>(env));
-  RegisterFunctions(env, exports, state.others.back().get());
+  Register(env, exports);
   return exports;
+}
+
+napi_value OnExit(napi_env, napi_callback_info) {
+  EnvState::FinishThread();
+  return nullptr;
+}
+
+thread_local bool listens = false;
+
+// For the end of the process: nothing may ask the GPU's driver once that is unloaded, and Node.js does not
+// clean environments up when a program calls process.exit(). One listener serves all vm contexts of a thread
+// and belongs to none of them; it is on the thread's own `process`, which test runners give contexts copies
+// of.
+void ListenForExit(napi_env env) {
+  if (listens) return;
+  napi_value global, process, once, event, listener;
+  Check(env, napi_get_global(env, &global));
+  Check(env, napi_get_named_property(env, global, "process", &process));
+  Check(env, napi_get_named_property(env, process, "once", &once));
+  Check(env, napi_create_string_utf8(env, "exit", NAPI_AUTO_LENGTH, &event));
+  Check(env, napi_create_function(env, "tftrtExit", NAPI_AUTO_LENGTH, OnExit, nullptr, &listener));
+  const napi_value arguments[] = {event, listener};
+  Check(env, napi_call_function(env, process, once, 2, arguments, nullptr));
+  listens = true;
+  Check(env, napi_add_env_cleanup_hook(env, [](void*) { listens = false; }, nullptr));
 }
 
 napi_value Initialize(napi_env env, napi_value exports) {
   try {
-    auto state = std::make_unique<EnvState>(env);
-    Check(env, napi_set_instance_data(
-                   env, state.get(), [](napi_env, void* data, void*) { delete static_cast<EnvState*>(data); },
-                   nullptr));
-    RegisterFunctions(env, exports, state.release());
+    Register(env, exports);
     Export<Guarded<ForAnotherDevice>>(env, exports, "forAnotherDevice");
+    ListenForExit(env);
   } catch (const Error& error) {
     napi_throw_error(env, error.code().c_str(), error.what());
     return nullptr;

@@ -1,5 +1,6 @@
 #include "env_state.h"
 
+#include <algorithm>
 #include <atomic>
 #include <new>
 
@@ -15,6 +16,8 @@ namespace {
 
 // Whose turn it is to build engines in the background.
 std::atomic<EnvState*> building{nullptr};
+
+thread_local std::vector<EnvState*> states_of_thread;
 
 Error ToTftrtError(const std::exception_ptr& failure) {
   try {
@@ -52,23 +55,36 @@ void Job::Keep(napi_env env, napi_value value) {
   kept_.push_back(reference);
 }
 
-EnvState::EnvState(napi_env env) : env_(env) {
+EnvState::EnvState(napi_env env, napi_value exports) : env_(env) {
   napi_value name;
+  Check(env, napi_create_reference(env, exports, 0, &exports_));
   Check(env, napi_create_string_utf8(env, "tftrt jobs", NAPI_AUTO_LENGTH, &name));
-  Check(env, napi_create_threadsafe_function(env, nullptr, nullptr, name, 0, 1, nullptr, nullptr, this,
-                                             OnJobDone, &done_));
-  Check(env, napi_unref_threadsafe_function(env, done_));
   napi_value global, set_immediate, on_turn;
   Check(env, napi_get_global(env, &global));
   Check(env, napi_get_named_property(env, global, "setImmediate", &set_immediate));
   Check(env, napi_create_reference(env, set_immediate, 1, &set_immediate_));
   Check(env, napi_create_function(env, "tftrtSettle", NAPI_AUTO_LENGTH, OnTurn, this, &on_turn));
   Check(env, napi_create_reference(env, on_turn, 1, &on_turn_));
+  Check(env, napi_create_threadsafe_function(env, nullptr, nullptr, name, 0, 1, nullptr, nullptr, this,
+                                             OnJobDone, &done_));
+  Check(env, napi_unref_threadsafe_function(env, done_));
   // Added after the thread-safe function, so it runs before that one is torn down.
   Check(env, napi_add_env_cleanup_hook(env, OnEnvCleanup, this));
+  states_of_thread.push_back(this);
 }
 
-EnvState::~EnvState() { EndBuild(); }
+EnvState::~EnvState() {
+  EndBuild();
+  states_of_thread.erase(std::remove(states_of_thread.begin(), states_of_thread.end(), this),
+                         states_of_thread.end());
+  if (done_ != nullptr) {
+    napi_remove_env_cleanup_hook(env_, OnEnvCleanup, this);
+    napi_release_threadsafe_function(done_, napi_tsfn_release);
+  }
+  for (napi_ref reference : {exports_, set_immediate_, on_turn_}) {
+    if (reference != nullptr) napi_delete_reference(env_, reference);
+  }
+}
 
 bool EnvState::ClaimBuild() {
   EnvState* nobody = nullptr;
@@ -92,27 +108,30 @@ Runtime& EnvState::runtime() const {
   return *runtime_;
 }
 
-void EnvState::AttachCommands(Napi::Int32Array array) {
+void EnvState::AttachCommands(napi_env env, Napi::Int32Array array) {
   if (!array.IsTypedArray() || array.TypedArrayType() != napi_int32_array) {
     throw Error("TFTRT_INVALID_ARGUMENT", "the command buffer must be an Int32Array");
   }
+  napi_value exports;
+  Check(env, napi_get_reference_value(env, exports_, &exports));
+  Check(env, napi_set_named_property(env, exports, "commands", array));  // keeps it alive
   commands_ = array.Data();
   commands_length_ = array.ElementLength();
-  commands_reference_ = Napi::Persistent(array);
 }
 
-void EnvState::SetErrorClass(Napi::Function constructor) { error_class_ = Napi::Persistent(constructor); }
+void EnvState::SetErrorClass(Napi::Function constructor) { error_class_ = Napi::Weak(constructor); }
 
 napi_value EnvState::MakeError(napi_env env, const Error& failure) {
   const std::string what = failure.what();
-  napi_value code, message, constructor, error = nullptr;
+  napi_value code, message, constructor = nullptr, error = nullptr;
   if (napi_create_string_utf8(env, failure.code().data(), failure.code().size(), &code) != napi_ok ||
       napi_create_string_utf8(env, what.data(), what.size(), &message) != napi_ok) {
     return nullptr;
   }
-  if (error_class_.IsEmpty()) {
+  if (!error_class_.IsEmpty()) napi_get_reference_value(env, error_class_, &constructor);
+  if (constructor == nullptr) {
     napi_create_error(env, code, message, &error);
-  } else if (napi_get_reference_value(env, error_class_, &constructor) == napi_ok) {
+  } else {
     const napi_value arguments[] = {code, message};
     napi_new_instance(env, constructor, 2, arguments, &error);
   }
@@ -166,7 +185,7 @@ size_t EnvState::Publish(HandlePtr handle, int32_t* out, size_t position, size_t
 napi_value EnvState::Start(napi_env env, std::unique_ptr<Job> job) {
   napi_value promise;
   Check(env, napi_create_promise(env, &job->deferred_, &promise));
-  if (unsettled_++ == 0) Check(env, napi_ref_threadsafe_function(env, done_));
+  if (unsettled_++ == 0) SetBusy(env, true);
   {
     std::lock_guard<std::mutex> lock(mutex_);
     ++working_;
@@ -239,7 +258,18 @@ void EnvState::Settle(napi_env env, Job* raw) {
     napi_resolve_deferred(env, job->deferred_, value);
   }
   for (napi_ref reference : job->kept_) napi_delete_reference(env, reference);
-  if (--unsettled_ == 0) napi_unref_threadsafe_function(env, done_);
+  if (--unsettled_ == 0) SetBusy(env, false);
+}
+
+// While it is busy, the event loop goes on, and the object whose functions are bound to this stays.
+void EnvState::SetBusy(napi_env env, bool busy) {
+  if (busy) {
+    Check(env, napi_ref_threadsafe_function(env, done_));
+    Check(env, napi_reference_ref(env, exports_, nullptr));
+  } else {
+    napi_unref_threadsafe_function(env, done_);
+    napi_reference_unref(env, exports_, nullptr);
+  }
 }
 
 void EnvState::Finish() {
@@ -251,6 +281,14 @@ void EnvState::Finish() {
 }
 
 // Jobs write into this environment's array buffers and tables: it cannot go before they are done.
-void EnvState::OnEnvCleanup(void* self) { static_cast<EnvState*>(self)->Finish(); }
+void EnvState::OnEnvCleanup(void* self) {
+  EnvState* state = static_cast<EnvState*>(self);
+  state->Finish();
+  state->done_ = nullptr;  // Node.js ends it next
+}
+
+void EnvState::FinishThread() {
+  for (EnvState* state : states_of_thread) state->Finish();
+}
 
 }  // namespace tftrt

@@ -1,6 +1,6 @@
-// What one JavaScript environment (the main thread or a worker) owns on one device: its tensors, programs,
-// callables and prepared ops behind integer handles, the command buffer it shares with JavaScript, and its
-// jobs on other threads.
+// What one load of the addon (by the main thread, a worker or a vm context of theirs) owns on one device: its
+// tensors, programs, callables and prepared ops behind integer handles, the command buffer it shares with
+// JavaScript, and its jobs on other threads.
 #pragma once
 
 #include <napi.h>
@@ -66,10 +66,14 @@ class Job {
   std::exception_ptr failure_;
 };
 
+// Lives as long as the object with the addon's functions: a vm context that is collected takes its tensors
+// along. So nothing here keeps values of the context alive, but while jobs run.
 class EnvState {
  public:
-  explicit EnvState(napi_env env);
+  EnvState(napi_env env, napi_value exports);
   ~EnvState();
+  EnvState(const EnvState&) = delete;
+  EnvState& operator=(const EnvState&) = delete;
   // The state that the addon's function which is called is bound to: see Export in napi_helpers.h.
   static EnvState& Of(napi_env env, napi_callback_info info);
 
@@ -77,7 +81,7 @@ class EnvState {
   void set_runtime(Runtime* runtime) { runtime_ = runtime; }
 
   // The Int32Array through which handles and shapes travel without making JavaScript objects.
-  void AttachCommands(Napi::Int32Array array);
+  void AttachCommands(napi_env env, Napi::Int32Array array);
   int32_t* commands() const { return commands_; }
   size_t commands_length() const { return commands_length_; }
 
@@ -85,9 +89,6 @@ class EnvState {
   // The TftrtError to throw or to reject with. Null where the environment is being terminated: no JavaScript
   // runs in it any more, and calls that need some fail, which is no reason to throw where nothing catches.
   napi_value MakeError(napi_env env, const Error& failure);
-
-  // The states of further devices, which end with this one.
-  std::vector<std::unique_ptr<EnvState>> others;
 
   // Puts the handle into the table and writes [handle, dtype, rank, dims...] at `position`; returns the next
   // position.
@@ -116,6 +117,8 @@ class EnvState {
   // Waits for this environment's jobs and for the device's work on them. Their promises settle later, or
   // never when the process ends.
   void Finish();
+  // The same for all of the calling thread.
+  static void FinishThread();
 
   // Starts the job on another thread and returns its promise. The event loop stays alive until it is done.
   napi_value Start(napi_env env, std::unique_ptr<Job> job);
@@ -143,16 +146,17 @@ class EnvState {
   static void OnJobDone(napi_env env, napi_value js_callback, void* context, void* data);
   static napi_value OnTurn(napi_env env, napi_callback_info info);
   void AwaitTurn(napi_env env);
+  void SetBusy(napi_env env, bool busy);
   static void OnEnvCleanup(void* self);
   void Settle(napi_env env, Job* job);
 
   Runtime* runtime_ = nullptr;
   int32_t* commands_ = nullptr;
   size_t commands_length_ = 0;
-  Napi::Reference<Napi::Int32Array> commands_reference_;
-  Napi::FunctionReference error_class_;
+  Napi::FunctionReference error_class_;  // weak
 
   napi_env env_;
+  napi_ref exports_ = nullptr;  // weak, but while there are unsettled jobs
   napi_threadsafe_function done_ = nullptr;
   size_t unsettled_ = 0;                        // jobs whose promise is open; JavaScript thread only
   std::deque<std::unique_ptr<Job>> to_settle_;  // JavaScript thread only

@@ -32,13 +32,13 @@ Napi::Value Start(EnvState& state, const Napi::CallbackInfo& info) {
   if (info[6].IsNumber()) limits.virtual_gpus = info[6].As<Napi::Number>();
   const uint32_t index = info[7].IsNumber() ? info[7].As<Napi::Number>().Uint32Value() : 0;
   state.set_runtime(&Runtime::Start(info[0].As<Napi::String>(), info[1].As<Napi::Boolean>(), limits, index));
-  state.AttachCommands(info[2].As<Napi::Int32Array>());
+  state.AttachCommands(info.Env(), info[2].As<Napi::Int32Array>());
   return Napi::String::New(info.Env(), TF_Version());
 }
 
 // Argument: the new, longer command buffer.
 Napi::Value AttachCommands(EnvState& state, const Napi::CallbackInfo& info) {
-  state.AttachCommands(info[0].As<Napi::Int32Array>());
+  state.AttachCommands(info.Env(), info[0].As<Napi::Int32Array>());
   return info.Env().Undefined();
 }
 
@@ -72,10 +72,9 @@ Napi::Value OnDevice(EnvState& state, const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(info.Env(), state.runtime().OnDevice(static_cast<tf::DataType>(dtype)));
 }
 
-// Waits for this thread's asynchronous work. For the end of the process: nothing may ask the GPU's driver
-// once that is unloaded, and Node.js does not clean environments up when a program calls process.exit().
-Napi::Value Finish(EnvState& state, const Napi::CallbackInfo& info) {
-  state.Finish();
+// Waits for this thread's asynchronous work.
+Napi::Value Finish(EnvState&, const Napi::CallbackInfo& info) {
+  EnvState::FinishThread();
   return info.Env().Undefined();
 }
 

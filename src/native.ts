@@ -44,7 +44,7 @@ export interface NativeAddon {
   /** Whether TensorFlow's CPU graphs use oneDNN's kernels. */
   oneDnnEnabled(): boolean;
   synchronize(): void;
-  /** Waits for this thread's asynchronous work. For the end of the process: see native/runtime_functions.cc. */
+  /** Waits for this thread's asynchronous work. */
   finish(): void;
   /** Has the system end this process with the thread that started it; false if that is gone already. */
   endWithParent(parentPid: number): boolean;
@@ -337,9 +337,6 @@ function start(device: number): NativeRuntime {
     // Not in the middle of serving: loading it takes a while.
     if (started.configuration.allowBuildAtRuntime && started.onGpu) loadTensorRt(loader);
     freezeConfiguration(started);
-    process.once('exit', () => {
-      for (const runtime of startedRuntimes()) runtime.addon.finish();
-    });
     runtimes[0] = started;
   }
   const [first] = runtimes as [NativeRuntime];

@@ -110,6 +110,48 @@ describe('the package in vm contexts', function () {
   });
 });
 
+describe('a vm context that is collected', function () {
+  this.timeout(120_000);
+
+  it('takes along what was not disposed of, and leaves no listeners', async () => {
+    const ended = await runNode(`
+      require('node:v8').setFlagsFromString('--expose-gc');
+      const gc = require('node:vm').runInNewContext('gc');
+      const { moduleLoader } = require('./dist-dev/test/process/in_context.js');
+      let collected = 0;
+      const registry = new FinalizationRegistry(() => collected++);
+      const use = async () => {
+        const load = moduleLoader(process.cwd() + '/package.json');
+        const [tf, tftrt] = [load('@tensorflow/tfjs'), load('tfjs-backend-tftrt')];
+        registry.register(tf.env());
+        await tf.setBackend('tftrt');
+        const model = await tf.loadGraphModel(${MODEL});
+        model.predict(tf.zeros([1, 16, 16, 3]));
+        for (let i = 0; i < 5; i++) model.predictAsync(tf.zeros([64, 16, 16, 3])); // nobody waits for them
+        await tf.add(tf.ones([1e6]), 1).data();
+        try { tf.gather(tf.ones([3]), [100]); } catch (error) { return error instanceof tftrt.TftrtError; }
+      };
+      (async () => {
+        const errors = [];
+        for (let i = 0; i < 12; i++) {
+          errors.push(await use());
+          for (let turn = 0; turn < 3; turn++) {
+            await new Promise((resolve) => setTimeout(resolve, 10));
+            gc();
+          }
+        }
+        const end = Date.now() + 10_000;
+        while (collected < 11 && Date.now() < end) {
+          await new Promise((resolve) => setTimeout(resolve, 10));
+          gc();
+        }
+        console.log(errors.every(Boolean), collected >= 11, process.listenerCount('exit') < 2);
+      })();`);
+    expectLines(ended, ['true true true']);
+    expect(ended.stderr).not.to.include('MaxListenersExceededWarning');
+  });
+});
+
 describe('the package loaded twice', function () {
   this.timeout(120_000);
   const temporaryFolder = useTemporaryFolder();
