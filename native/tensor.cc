@@ -72,7 +72,8 @@ void CheckUpload(tf::DataType dtype, const tf::TensorShape& shape, const TypedAr
     throw Error("TFTRT_INVALID_ARGUMENT",
                 absl::StrCat("the values have ", array.byte_length, " bytes, but a tensor of shape ",
                              shape.DebugString(), " and dtype ", tf::DataTypeString(dtype), " has ",
-                             shape.num_elements() * size));
+                             shape.num_elements() * size,
+                             ": were they transferred or shrunk since the tensor was made?"));
   }
 }
 

@@ -192,6 +192,15 @@ export class TftrtBackend extends KernelBackend {
     return util.arraysEqual(shape, data.shape) ? handle : this.view(data, shape);
   }
 
+  /**
+   * Takes the values of an input of an asynchronous call, so that the caller may write to their typed array, transfer or shrink
+   * it right after. On a GPU they are taken in the course of the call, off the event loop.
+   */
+  takeValues({ dataId }: TensorInfo): void {
+    const data = this.data(dataId);
+    if (data.handle === 0 && !this.runtime.onGpu) this.upload(data);
+  }
+
   /** Uploads large values off the event loop, so that `handle` finds them in TensorFlow's memory. */
   async uploadAsync(info: TensorInfo): Promise<void> {
     const data = this.data(info.dataId);

@@ -109,10 +109,12 @@ export abstract class SignatureModel implements InferenceModel {
   }
 
   private async runAsync(inputs: Inputs, request: Request): Promise<Tensor[]> {
-    // The caller may dispose of the inputs as soon as this function first waits.
-    const held = this.bind(inputs).map((input) => engine().keep(input.clone()));
+    const tensors = this.bind(inputs);
+    const backend = tftrtBackend(this.program.runtime.number);
+    // The caller may dispose of the inputs as soon as this function first waits, and use their arrays for something else.
+    for (const tensor of tensors) backend.takeValues(tensor);
+    const held = tensors.map((input) => engine().keep(input.clone()));
     try {
-      const backend = tftrtBackend(this.program.runtime.number);
       return toTensors(backend, request, held, await this.program.runAsync(backend, request, held));
     } finally {
       for (const input of held) input.dispose();

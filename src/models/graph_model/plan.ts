@@ -42,7 +42,8 @@ export class GraphModelPlan {
   async executeAsync(inputs: ModelInputs, outputs?: string | string[]): Promise<Tensor | Tensor[]> {
     this.requireLive();
     const { request, inputs: tensors } = this.prepare(inputs, outputs);
-    // The caller may dispose of the inputs as soon as this function first waits.
+    // The caller may dispose of the inputs as soon as this function first waits, and use their arrays for something else.
+    for (const tensor of tensors) this.backend.takeValues(tensor);
     const held = tensors.map((input) => engine().keep(input.clone()));
     this.calls++;
     try {
