@@ -73,7 +73,7 @@ void CheckUpload(tf::DataType dtype, const tf::TensorShape& shape, const TypedAr
                 absl::StrCat("the values have ", array.byte_length, " bytes, but a tensor of shape ",
                              shape.DebugString(), " and dtype ", tf::DataTypeString(dtype), " has ",
                              shape.num_elements() * size,
-                             ": were they transferred or shrunk since the tensor was made?"));
+                             ": were they transferred or resized since the tensor was made?"));
   }
 }
 

@@ -64,7 +64,7 @@ describe('the array behind an input of an asynchronous call', () => {
     structuredClone(buffer, { transfer: [buffer] });
     const error = await errorOf(() => model.predictAsync(x));
     expect(error.code).to.equal('TFTRT_INVALID_ARGUMENT');
-    expect(error.message).to.include('the values have 0 bytes').and.include('transferred or shrunk');
+    expect(error.message).to.include('the values have 0 bytes').and.include('transferred or resized');
     x.dispose();
     expect(live()).to.deep.equal(before_);
     model.dispose();
