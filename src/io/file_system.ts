@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import fs from 'node:fs/promises';
 import path from 'node:path';
 import { types } from 'node:util';
@@ -67,9 +68,9 @@ export class FileSystemHandler implements io.IOHandler {
   }
 }
 
-/** Never leaves half a file, under whatever name. */
+/** Never leaves half a file, under whatever name, nor a mixture where others, in this process too, write the same file. */
 async function writeWhole(file: string, content: Uint8Array | string): Promise<void> {
-  const temporary = `${file}.${process.pid}.tmp`;
+  const temporary = `${file}.${randomUUID()}.tmp`;
   try {
     await fs.writeFile(temporary, content);
     await fs.rename(temporary, file);

@@ -44,6 +44,29 @@ describe('file:// models', () => {
     copy.dispose();
   });
 
+  it('are saved whole where several are saved to one place at a time', async () => {
+    const model = (weight: number) => {
+      const made = tf.sequential({
+        layers: [tf.layers.dense({ units: 1000, inputShape: [300], useBias: false })],
+      });
+      const kernel = tf.fill([300, 1000], weight);
+      made.setWeights([kernel]);
+      kernel.dispose();
+      return made;
+    };
+    const folder = temporaryFolder();
+    const models = [1, 2, 3, 4].map(model);
+    for (let round = 0; round < 5; round++) {
+      await Promise.all(models.map((one) => one.save(`file://${folder}`)));
+      expect(fs.readdirSync(folder).sort()).to.deep.equal(['model.json', 'weights.bin']);
+      const bytes = fs.readFileSync(path.join(folder, 'weights.bin'));
+      const weights = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
+      expect(new Set(weights).size, 'different weights in the file').to.equal(1);
+      expect(weights).to.have.length(300_000);
+    }
+    for (const one of models) one.dispose();
+  });
+
   it('take relative paths', async () => {
     const relative = path.relative(process.cwd(), readFixture('graph_models', 'argmax').folder);
     const model = await tf.loadGraphModel(`file://${relative}/model.json`);
