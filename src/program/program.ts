@@ -34,6 +34,7 @@ const NARROWED_ON_HOST: ReadonlySet<number> = new Set([DT.INT64, DT.UINT32, DT.U
  */
 export class Program {
   private readonly callables = new Map<string, Handle>();
+  private readonly compiling = new Map<string, Promise<Handle>>();
   private upper: Tiers | undefined;
   /** Whether any run wrote variables. */
   private writes = false;
@@ -288,15 +289,22 @@ export class Program {
     return callable;
   }
 
+  /** Calls that come while one is compiled wait for it: a service may begin with hundreds at once. */
   private async callableAsync(key: string, feeds: string[], fetches: string[]): Promise<Handle> {
-    const known = this.callables.get(key);
+    const known = this.callables.get(key) ?? this.compiling.get(key);
     if (known !== undefined) return known;
+    const made = this.compile(key, feeds, fetches).finally(() => this.compiling.delete(key));
+    this.compiling.set(key, made);
+    return made;
+  }
+
+  private async compile(key: string, feeds: string[], fetches: string[]): Promise<Handle> {
     const made = await this.runtime.addon.createCallable(
       true,
       this.handle,
       this.callableOptions(feeds, fetches),
     );
-    // Meanwhile another call may have compiled the same, or, where no run waits for this, the session may be gone.
+    // Meanwhile a synchronous call may have compiled the same, or, where no run waits for this, the session may be gone.
     const other = this.callables.get(key);
     if (other !== undefined || this.released) this.runtime.addon.releaseCallable(made);
     if (this.released) throw disposedModel(this.label);

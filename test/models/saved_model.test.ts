@@ -4,6 +4,7 @@ import '@tensorflow/tfjs-backend-cpu';
 import * as tf from '@tensorflow/tfjs-core';
 import { expect } from 'chai';
 import * as tftrt from 'tfjs-backend-tftrt';
+import { nativeRuntime } from '#src/native';
 import { getMetaGraphsFromSavedModel } from '#src/node/meta_graphs';
 import { getNumOfSavedModels, loadSavedModel as loadTFSavedModel } from '#src/node/saved_model';
 import { useTemporaryFolder } from '../setup/helpers';
@@ -28,6 +29,28 @@ describe('SavedModels', () => {
   }
 
   const folder = (name: string) => readFixture('saved_models', name).folder;
+
+  it('compiles once for calls that come at once', async () => {
+    const { addon } = nativeRuntime();
+    const { createCallable } = addon;
+    const compiled: string[] = [];
+    addon.createCallable = ((async: true, program: number, options: string) => {
+      compiled.push(`${program} ${options}`);
+      return createCallable.call(addon, async, program, options);
+    }) as typeof createCallable;
+    try {
+      const model = await tftrt.loadSavedModel(readFixture('saved_models', 'two_inputs').folder);
+      const inputs = { a: tf.tensor1d([1]), z: tf.tensor1d([10]) };
+      const predict = () => model.predictAsync(inputs) as Promise<tf.NamedTensorMap>;
+      const results = await Promise.all(Array.from({ length: 20 }, predict));
+      tf.dispose([inputs, results]);
+      model.dispose();
+    } finally {
+      addon.createCallable = createCallable;
+    }
+    expect(compiled).to.have.length.at.least(1);
+    expect(new Set(compiled).size, 'none twice').to.equal(compiled.length);
+  });
 
   it('binds a list in alphabetical order of the names', async () => {
     const model = await tftrt.loadSavedModel(folder('two_inputs'));
