@@ -62,7 +62,7 @@ EnvState::EnvState(napi_env env, napi_value exports) : env_(env) {
   napi_value global, set_immediate, on_turn;
   Check(env, napi_get_global(env, &global));
   Check(env, napi_get_named_property(env, global, "setImmediate", &set_immediate));
-  Check(env, napi_create_reference(env, set_immediate, 1, &set_immediate_));
+  SetImmediate(env, set_immediate);
   Check(env, napi_create_function(env, "tftrtSettle", NAPI_AUTO_LENGTH, OnTurn, this, &on_turn));
   Check(env, napi_create_reference(env, on_turn, 1, &on_turn_));
   Check(env, napi_create_threadsafe_function(env, nullptr, nullptr, name, 0, 1, nullptr, nullptr, this,
@@ -120,6 +120,13 @@ void EnvState::AttachCommands(napi_env env, Napi::Int32Array array) {
 }
 
 void EnvState::SetErrorClass(Napi::Function constructor) { error_class_ = Napi::Weak(constructor); }
+
+void EnvState::SetImmediate(napi_env env, napi_value set_immediate) {
+  napi_ref reference;
+  Check(env, napi_create_reference(env, set_immediate, 1, &reference));
+  if (set_immediate_ != nullptr) napi_delete_reference(env, set_immediate_);
+  set_immediate_ = reference;
+}
 
 napi_value EnvState::MakeError(napi_env env, const Error& failure) {
   const std::string what = failure.what();

@@ -86,6 +86,8 @@ class EnvState {
   size_t commands_length() const { return commands_length_; }
 
   void SetErrorClass(Napi::Function constructor);
+  // Takes Node.js's setImmediate: while test runners' clocks stand still, the global one is another.
+  void SetImmediate(napi_env env, napi_value set_immediate);
   // The TftrtError to throw or to reject with. Null where the environment is being terminated: no JavaScript
   // runs in it any more, and calls that need some fail, which is no reason to throw where nothing catches.
   napi_value MakeError(napi_env env, const Error& failure);

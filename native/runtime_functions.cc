@@ -20,12 +20,13 @@ namespace {
 
 // Arguments: ConfigProto in JSON, whether float32 may be TF32, command buffer (Int32Array), error class
 // (constructor of (code, message)), limit of each GPU's memory and the arena's part of it in bytes, 0 for
-// none, into how many devices to divide a GPU, and the number of the device that computes. Returns
-// TensorFlow's version.
+// none, into how many devices to divide a GPU, the number of the device that computes, and setImmediate where
+// the global one may be none of Node.js's. Returns TensorFlow's version.
 Napi::Value Start(EnvState& state, const Napi::CallbackInfo& info) {
   if (!info[3].IsFunction())
     throw Error("TFTRT_INVALID_ARGUMENT", "start: the error class must be a constructor");
   state.SetErrorClass(info[3].As<Napi::Function>());
+  if (info[8].IsFunction()) state.SetImmediate(info.Env(), info[8]);
   MemoryLimits limits;
   if (info[4].IsNumber()) limits.limit_bytes = info[4].As<Napi::Number>().Int64Value();
   if (info[5].IsNumber()) limits.arena_bytes = info[5].As<Napi::Number>().Int64Value();

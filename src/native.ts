@@ -14,6 +14,7 @@ import { loadCuda, loadTensorRt } from './setup/load_gpu_libraries';
 import { loadTensorFlow } from './setup/load_tensorflow';
 import { locateTensorFlow } from './setup/paths';
 import type { BuildRequest, BuiltEngines } from './tensorrt/build_request';
+import { inNextTurn } from './turn';
 
 /** Integer name of a native object. 0 is none. */
 export type Handle = number;
@@ -32,6 +33,7 @@ export interface NativeAddon {
     graphArenaBytes: number,
     virtualGpus?: number,
     device?: number,
+    inNextTurn?: (call: () => void) => void,
   ): string;
   /** The same functions for another device, which `start` names: with handles and ids of its own. */
   forAnotherDevice(): NativeAddon;
@@ -293,6 +295,7 @@ export class NativeRuntime {
       options.graphArenaBytes,
       virtual,
       number,
+      inNextTurn,
     );
     this.deviceName = addon.deviceName();
     this.onGpu = addon.onDevice(DT.FLOAT);

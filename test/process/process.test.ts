@@ -521,6 +521,20 @@ describe('processes', function () {
     expectSuccess(ended, 'ended');
   });
 
+  it('are told of results while clocks stand still, as test runners have them, from before the backend is made', async () => {
+    const ended = await runNode(`
+      const timers = require('node:timers');
+      const tf = require('@tensorflow/tfjs');
+      require('tfjs-backend-tftrt');
+      for (const name of ['setImmediate', 'setTimeout']) globalThis[name] = timers[name] = () => ({});
+      tf.setBackend('tftrt').then(async () => {
+        const model = await tf.loadGraphModel(${MODEL});
+        const y = await model.predictAsync(tf.zeros([1, 16, 16, 3]));
+        console.log((await y.data()).length, (await tf.add(tf.ones([1e5]), 1).data())[0]);
+      });`);
+    expectSuccess(ended, '10 2');
+  });
+
   it('wait for asynchronous work before they end', async () => {
     const ended = await runNode(`
       const tf = require('@tensorflow/tfjs');
