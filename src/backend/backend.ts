@@ -20,6 +20,8 @@ import { TensorData } from './tensor_data';
 
 /** Copies above this many bytes leave the event loop's thread. */
 const ASYNC_COPY_BYTES = 64 * 1024;
+/** On a GPU, asynchronous calls copy arrays of up to this many bytes first: a tenth of a millisecond. */
+const TAKEN_AT_ONCE_BYTES = 1024 * 1024;
 
 /** tfjs's backend `tftrt`: tensors in TensorFlow's memory, ops and graphs run by TensorFlow. */
 export class TftrtBackend extends KernelBackend {
@@ -194,11 +196,19 @@ export class TftrtBackend extends KernelBackend {
 
   /**
    * Takes the values of an input of an asynchronous call, so that the caller may write to their typed array, transfer or shrink
-   * it right after. On a GPU they are taken in the course of the call, off the event loop.
+   * it right after. On a GPU large ones are left to the call, which reads them off the event loop: that takes milliseconds,
+   * and they may have to wait for the GPU.
    */
   takeValues({ dataId }: TensorInfo): void {
     const data = this.data(dataId);
-    if (data.handle === 0 && !this.runtime.onGpu) this.upload(data);
+    if (data.handle !== 0) return;
+    if (!this.runtime.onGpu) {
+      this.upload(data);
+    } else if (ArrayBuffer.isView(data.values)) {
+      const { byteLength } = data.values;
+      // None has an array that is gone, which is an error later on.
+      if (byteLength > 0 && byteLength <= TAKEN_AT_ONCE_BYTES) data.values = data.values.slice();
+    }
   }
 
   /** Uploads large values off the event loop, so that `handle` finds them in TensorFlow's memory. */
