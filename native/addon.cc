@@ -39,12 +39,13 @@ napi_value ForAnotherDevice(napi_env env, EnvState&, napi_callback_info) {
   return exports;
 }
 
+thread_local bool listens = false;
+
 napi_value OnExit(napi_env, napi_callback_info) {
+  listens = false;  // a program may emit the event itself, and go on
   EnvState::FinishThread();
   return nullptr;
 }
-
-thread_local bool listens = false;
 
 // For the end of the process: nothing may ask the GPU's driver once that is unloaded, and Node.js does not
 // clean environments up when a program calls process.exit(). One listener serves all vm contexts of a thread
@@ -61,7 +62,6 @@ void ListenForExit(napi_env env) {
   const napi_value arguments[] = {event, listener};
   Check(env, napi_call_function(env, process, once, 2, arguments, nullptr));
   listens = true;
-  Check(env, napi_add_env_cleanup_hook(env, [](void*) { listens = false; }, nullptr));
 }
 
 napi_value Initialize(napi_env env, napi_value exports) {

@@ -74,6 +74,7 @@ EnvState::EnvState(napi_env env, napi_value exports) : env_(env) {
 }
 
 EnvState::~EnvState() {
+  WaitForJobs();  // the last may be settled while its thread is still on its way out
   EndBuild();
   states_of_thread.erase(std::remove(states_of_thread.begin(), states_of_thread.end(), this),
                          states_of_thread.end());
@@ -279,11 +280,13 @@ void EnvState::SetBusy(napi_env env, bool busy) {
   }
 }
 
+void EnvState::WaitForJobs() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  idle_.wait(lock, [this] { return working_ == 0; });
+}
+
 void EnvState::Finish() {
-  {
-    std::unique_lock<std::mutex> lock(mutex_);
-    idle_.wait(lock, [this] { return working_ == 0; });
-  }
+  WaitForJobs();
   if (runtime_ != nullptr) runtime_->Drain();
 }
 

@@ -67,7 +67,9 @@ class Job {
 };
 
 // Lives as long as the object with the addon's functions: a vm context that is collected takes its tensors
-// along. So nothing here keeps values of the context alive, but while jobs run.
+// along. So nothing here keeps values of the context alive, but while jobs run, and for functions that are to
+// be told when a tensor from elsewhere is done with. The functions do not keep that object: they are called
+// as its methods.
 class EnvState {
  public:
   EnvState(napi_env env, napi_value exports);
@@ -149,6 +151,7 @@ class EnvState {
   static napi_value OnTurn(napi_env env, napi_callback_info info);
   void AwaitTurn(napi_env env);
   void SetBusy(napi_env env, bool busy);
+  void WaitForJobs();
   static void OnEnvCleanup(void* self);
   void Settle(napi_env env, Job* job);
 

@@ -29,3 +29,9 @@ export class SetupError extends TftrtError {
 export function disposedModel(label: string): TftrtError {
   return new TftrtError('TFTRT_MODEL_DISPOSED', `The model ${label} is disposed; load it again to use it.`);
 }
+
+/** The error of a model's call, which names the model. */
+export function failedModel(label: string, error: unknown): unknown {
+  if (!(error instanceof TftrtError) || error.message.includes(label)) return error;
+  return new TftrtError(error.code, `The model ${label} failed: ${error.message}`, { cause: error });
+}

@@ -201,13 +201,15 @@ export class TftrtBackend extends KernelBackend {
    */
   takeValues({ dataId }: TensorInfo): void {
     const data = this.data(dataId);
-    if (data.handle !== 0) return;
-    if (!this.runtime.onGpu) {
+    if (data.handle !== 0 || data.taken) return;
+    if (!this.runtime.onGpu || data.dtype === 'string') {
       this.upload(data);
     } else if (ArrayBuffer.isView(data.values)) {
       const { byteLength } = data.values;
       // None has an array that is gone, which is an error later on.
-      if (byteLength > 0 && byteLength <= TAKEN_AT_ONCE_BYTES) data.values = data.values.slice();
+      if (byteLength === 0 || byteLength > TAKEN_AT_ONCE_BYTES) return;
+      data.values = copyOf(data.values);
+      data.taken = true;
     }
   }
 
@@ -426,5 +428,6 @@ function newValues(data: TensorData): Float32Array | Int32Array | Uint8Array {
 }
 
 function copyOf(values: BackendValues): BackendValues {
-  return (values as Float32Array).slice();
+  // A Buffer's slice shares its memory.
+  return Buffer.isBuffer(values) ? new Uint8Array(values) : (values as Float32Array).slice();
 }

@@ -17,6 +17,8 @@ export class TensorData {
   viewShape: number[] = [];
   /** Whether its host values went into a CUDA graph once: whoever is fed again gets a place on the device. */
   fed = false;
+  /** Whether its host values are a copy of our own. */
+  taken = false;
 
   constructor(
     /** The backend whose data it is; null once it was disposed of or moved to another backend. */

@@ -42,8 +42,10 @@ export class FileSystemHandler implements io.IOHandler {
     const json = JSON.stringify({ ...rest, weightsManifest: manifest });
     try {
       makeFolder(this.target);
-      await writeWhole(path.join(this.target, WEIGHTS_FILE), new Uint8Array(weightData));
-      await writeWhole(path.join(this.target, MODEL_FILE), json);
+      await inTurn(path.resolve(this.target), async () => {
+        await writeWhole(path.join(this.target, WEIGHTS_FILE), new Uint8Array(weightData));
+        await writeWhole(path.join(this.target, MODEL_FILE), json);
+      });
     } catch (cause) {
       throw new TftrtError(
         'TFTRT_MODEL_FILE',
@@ -65,6 +67,21 @@ export class FileSystemHandler implements io.IOHandler {
   private async modelFile(): Promise<string> {
     const stat = await fs.stat(this.target).catch(() => undefined);
     return stat?.isDirectory() ? path.join(this.target, MODEL_FILE) : this.target;
+  }
+}
+
+/** The last save into each folder that is under way. */
+const saving = new Map<string, Promise<void>>();
+
+/** Saves one model after the other: both files of a folder are to be of the same. */
+async function inTurn(folder: string, save: () => Promise<void>): Promise<void> {
+  const saved = (saving.get(folder) ?? Promise.resolve()).then(save);
+  const settled = saved.catch(() => undefined);
+  saving.set(folder, settled);
+  try {
+    await saved;
+  } finally {
+    if (saving.get(folder) === settled) saving.delete(folder);
   }
 }
 

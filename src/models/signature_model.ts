@@ -1,6 +1,5 @@
 import {
   type DataType,
-  engine,
   type InferenceModel,
   type ModelPredictConfig,
   type ModelTensorInfo,
@@ -11,7 +10,7 @@ import { tftrtBackend } from '../backend/active';
 import { disposedModel, TftrtError } from '../errors';
 import { fullTensorName } from '../program/graph_def';
 import type { Program } from '../program/program';
-import { planRequest, type Request, toTensors } from '../program/requests';
+import { holdInputs, planRequest, type Request, toTensors } from '../program/requests';
 import type { Buildable } from '../tensorrt/build';
 import type { ModelSignature, SignatureEndpoint } from './signature';
 
@@ -111,9 +110,7 @@ export abstract class SignatureModel implements InferenceModel {
   private async runAsync(inputs: Inputs, request: Request): Promise<Tensor[]> {
     const tensors = this.bind(inputs);
     const backend = tftrtBackend(this.program.runtime.number);
-    // The caller may dispose of the inputs as soon as this function first waits, and use their arrays for something else.
-    for (const tensor of tensors) backend.takeValues(tensor);
-    const held = tensors.map((input) => engine().keep(input.clone()));
+    const held = holdInputs(backend, this.program.label, tensors);
     try {
       return toTensors(backend, request, held, await this.program.runAsync(backend, request, held));
     } finally {

@@ -1,7 +1,7 @@
 import type { TensorInfo } from '@tensorflow/tfjs-core';
 import type { TftrtBackend } from '../backend/backend';
 import { DT } from '../dtypes';
-import { disposedModel, TftrtError } from '../errors';
+import { disposedModel, failedModel, TftrtError } from '../errors';
 import type { Handle, NativeRuntime, ProgramArguments } from '../native';
 import { fullTensorName, type GraphDef } from './graph_def';
 import { tellOfRecurringCall } from './recurring';
@@ -324,8 +324,7 @@ export class Program {
 
   /** TensorFlow's errors tell the node; this adds the model. */
   private named(error: unknown): unknown {
-    if (!(error instanceof TftrtError) || error.message.includes(this.label)) return error;
-    return new TftrtError(error.code, `The model ${this.label} failed: ${error.message}`, { cause: error });
+    return failedModel(this.label, error);
   }
 
   /** Throws `TFTRT_MODEL_DISPOSED` once the program is disposed of. */

@@ -1,5 +1,6 @@
 import { engine, type Tensor, type TensorInfo } from '@tensorflow/tfjs-core';
 import type { TftrtBackend } from '../backend/backend';
+import { failedModel } from '../errors';
 import { fullTensorName } from './graph_def';
 
 /**
@@ -50,4 +51,17 @@ export function toTensors(
     used.add(source);
     return tensor;
   });
+}
+
+/**
+ * Holds the inputs of an asynchronous call, until the caller of this disposes of what it gives. Who calls the model may dispose
+ * of them as soon as the call first waits, and use their arrays for something else.
+ */
+export function holdInputs(backend: TftrtBackend, label: string, inputs: readonly Tensor[]): Tensor[] {
+  try {
+    for (const input of inputs) backend.takeValues(input);
+  } catch (error) {
+    throw failedModel(label, error);
+  }
+  return inputs.map((input) => engine().keep(input.clone()));
 }

@@ -90,6 +90,13 @@ describe('storage', () => {
     }
   });
 
+  it('gives no reader the Buffer that a tensor was made of', async () => {
+    const truths = tf.tensor1d(Buffer.from([1, 0, 1]) as never, 'bool');
+    truths.dataSync().fill(0);
+    expect([...(await truths.data())]).to.deep.equal([1, 0, 1]);
+    truths.dispose();
+  });
+
   it('reads a tensor that is disposed of meanwhile', async () => {
     const before_ = live();
     for (const size of [2, 200_000]) {

@@ -128,13 +128,15 @@ describe('a vm context that is collected', function () {
         const model = await tf.loadGraphModel(${MODEL});
         model.predict(tf.zeros([1, 16, 16, 3]));
         for (let i = 0; i < 5; i++) model.predictAsync(tf.zeros([64, 16, 16, 3])); // nobody waits for them
-        await tf.add(tf.ones([1e6]), 1).data();
+        await tf.add(tf.ones([5e6]), 1).data();
         try { tf.gather(tf.ones([3]), [100]); } catch (error) { return error instanceof tftrt.TftrtError; }
       };
       (async () => {
         const errors = [];
+        let first;
         for (let i = 0; i < 12; i++) {
           errors.push(await use());
+          first ??= process.memoryUsage.rss();
           for (let turn = 0; turn < 3; turn++) {
             await new Promise((resolve) => setTimeout(resolve, 10));
             gc();
@@ -145,9 +147,11 @@ describe('a vm context that is collected', function () {
           await new Promise((resolve) => setTimeout(resolve, 10));
           gc();
         }
-        console.log(errors.every(Boolean), collected >= 11, process.listenerCount('exit') < 2);
+        // Each leaves 40 MB.
+        const grown = (process.memoryUsage.rss() - first) / 2 ** 20;
+        console.log(errors.every(Boolean), collected >= 11, process.listenerCount('exit') < 2, grown < 200 || grown);
       })();`);
-    expectLines(ended, ['true true true']);
+    expectLines(ended, ['true true true true']);
     expect(ended.stderr).not.to.include('MaxListenersExceededWarning');
   });
 });

@@ -1,10 +1,10 @@
-import { engine, type NamedTensorMap, type Tensor } from '@tensorflow/tfjs-core';
+import type { NamedTensorMap, Tensor } from '@tensorflow/tfjs-core';
 import type { TftrtBackend } from '../../backend/backend';
 import { toTFDataType } from '../../dtypes';
 import { disposedModel, TftrtError } from '../../errors';
 import { parseTensorName } from '../../program/graph_def';
 import { type GraphSource, Program, type Weight } from '../../program/program';
-import { callableKey, planRequest, toTensors } from '../../program/requests';
+import { callableKey, holdInputs, planRequest, toTensors } from '../../program/requests';
 import type { Buildable } from '../../tensorrt/build';
 import { AcceptedCalls, type Call } from './accepted_calls';
 import { normalizeInputs } from './inputs';
@@ -42,9 +42,7 @@ export class GraphModelPlan {
   async executeAsync(inputs: ModelInputs, outputs?: string | string[]): Promise<Tensor | Tensor[]> {
     this.requireLive();
     const { request, inputs: tensors } = this.prepare(inputs, outputs);
-    // The caller may dispose of the inputs as soon as this function first waits, and use their arrays for something else.
-    for (const tensor of tensors) this.backend.takeValues(tensor);
-    const held = tensors.map((input) => engine().keep(input.clone()));
+    const held = holdInputs(this.backend, this.label(), tensors);
     this.calls++;
     try {
       const program = this.program ?? (await this.programAsync());
