@@ -160,8 +160,8 @@ void CapturedGraph::RequireCapturable(const tf::CallableOptions& options) {
   tf::RunMetadata metadata;
   std::vector<tf::Tensor> outputs;
   {
-    const LoadingEngines loading(
-        program_->engine_loads());  // some of what they need comes with the first run
+    // Some of what engines need comes with the first run.
+    const LoadingEngines loading(program_->engine_loads());
     outputs = callable.RunTensors(inputs_, &metadata);
   }
   const std::string reason = ReasonNotToCapture(metadata.partition_graphs(), runtime_.arena()->name());

@@ -59,10 +59,7 @@ EnvState::EnvState(napi_env env, napi_value exports) : env_(env) {
   napi_value name;
   Check(env, napi_create_reference(env, exports, 0, &exports_));
   Check(env, napi_create_string_utf8(env, "tftrt jobs", NAPI_AUTO_LENGTH, &name));
-  napi_value global, set_immediate, on_turn;
-  Check(env, napi_get_global(env, &global));
-  Check(env, napi_get_named_property(env, global, "setImmediate", &set_immediate));
-  SetImmediate(env, set_immediate);
+  napi_value on_turn;
   Check(env, napi_create_function(env, "tftrtSettle", NAPI_AUTO_LENGTH, OnTurn, this, &on_turn));
   Check(env, napi_create_reference(env, on_turn, 1, &on_turn_));
   Check(env, napi_create_threadsafe_function(env, nullptr, nullptr, name, 0, 1, nullptr, nullptr, this,
@@ -191,6 +188,7 @@ size_t EnvState::Publish(HandlePtr handle, int32_t* out, size_t position, size_t
 }
 
 napi_value EnvState::Start(napi_env env, std::unique_ptr<Job> job) {
+  auto* threads = runtime().async_threads();  // first: throws unless the runtime is started
   napi_value promise;
   Check(env, napi_create_promise(env, &job->deferred_, &promise));
   if (unsettled_++ == 0) SetBusy(env, true);
@@ -198,7 +196,7 @@ napi_value EnvState::Start(napi_env env, std::unique_ptr<Job> job) {
     std::lock_guard<std::mutex> lock(mutex_);
     ++working_;
   }
-  runtime().async_threads()->Schedule([this, raw = job.release()] {
+  threads->Schedule([this, raw = job.release()] {
     try {
       raw->Work();
     } catch (...) {

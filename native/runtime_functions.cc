@@ -20,13 +20,14 @@ namespace {
 
 // Arguments: ConfigProto in JSON, whether float32 may be TF32, command buffer (Int32Array), error class
 // (constructor of (code, message)), limit of each GPU's memory and the arena's part of it in bytes, 0 for
-// none, into how many devices to divide a GPU, the number of the device that computes, and setImmediate where
-// the global one may be none of Node.js's. Returns TensorFlow's version.
+// none, into how many devices to divide a GPU, the number of the device that computes, and Node.js's
+// setImmediate. Returns TensorFlow's version.
 Napi::Value Start(EnvState& state, const Napi::CallbackInfo& info) {
   if (!info[3].IsFunction())
     throw Error("TFTRT_INVALID_ARGUMENT", "start: the error class must be a constructor");
   state.SetErrorClass(info[3].As<Napi::Function>());
-  if (info[8].IsFunction()) state.SetImmediate(info.Env(), info[8]);
+  if (!info[8].IsFunction()) throw Error("TFTRT_INVALID_ARGUMENT", "start: setImmediate must be a function");
+  state.SetImmediate(info.Env(), info[8]);
   MemoryLimits limits;
   if (info[4].IsNumber()) limits.limit_bytes = info[4].As<Napi::Number>().Int64Value();
   if (info[5].IsNumber()) limits.arena_bytes = info[5].As<Napi::Number>().Int64Value();
@@ -71,12 +72,6 @@ Napi::Value DeviceName(EnvState& state, const Napi::CallbackInfo& info) {
 Napi::Value OnDevice(EnvState& state, const Napi::CallbackInfo& info) {
   const int32_t dtype = info[0].As<Napi::Number>();
   return Napi::Boolean::New(info.Env(), state.runtime().OnDevice(static_cast<tf::DataType>(dtype)));
-}
-
-// Waits for this thread's asynchronous work.
-Napi::Value Finish(EnvState&, const Napi::CallbackInfo& info) {
-  EnvState::FinishThread();
-  return info.Env().Undefined();
 }
 
 // Whether TensorFlow's CPU graphs use oneDNN's kernels (TF_ENABLE_ONEDNN_OPTS, processor).
@@ -146,7 +141,6 @@ void RegisterRuntimeFunctions(napi_env env, napi_value exports) {
   Export<Guarded<DeviceName>>(env, exports, "deviceName");
   Export<Guarded<ArenaName>>(env, exports, "arenaName");
   Export<Guarded<OnDevice>>(env, exports, "onDevice");
-  Export<Guarded<Finish>>(env, exports, "finish");
   Export<Guarded<OneDnnEnabled>>(env, exports, "oneDnnEnabled");
   Export<Guarded<Synchronize>>(env, exports, "synchronize");
   Export<Guarded<Stats>>(env, exports, "stats");

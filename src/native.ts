@@ -31,9 +31,9 @@ export interface NativeAddon {
     errorClass: unknown,
     memoryLimitBytes: number,
     graphArenaBytes: number,
-    virtualGpus?: number,
-    device?: number,
-    inNextTurn?: (call: () => void) => void,
+    virtualGpus: number | undefined,
+    device: number,
+    inNextTurn: (call: () => void) => void,
   ): string;
   /** The same functions for another device, which `start` names: with handles and ids of its own. */
   forAnotherDevice(): NativeAddon;
@@ -46,8 +46,6 @@ export interface NativeAddon {
   /** Whether TensorFlow's CPU graphs use oneDNN's kernels. */
   oneDnnEnabled(): boolean;
   synchronize(): void;
-  /** Waits for this thread's asynchronous work. */
-  finish(): void;
   /** Has the system end this process with the thread that started it; false if that is gone already. */
   endWithParent(parentPid: number): boolean;
   stats(): NativeStats;

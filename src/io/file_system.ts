@@ -4,6 +4,7 @@ import path from 'node:path';
 import { types } from 'node:util';
 import { io } from '@tensorflow/tfjs-core';
 import { TftrtError } from '../errors';
+import { inTurn } from '../in_turn';
 import { makeFolder } from '../setup/make_folder';
 import { checkManifest, loadWeights, readJson } from './weight_files';
 
@@ -42,7 +43,8 @@ export class FileSystemHandler implements io.IOHandler {
     const json = JSON.stringify({ ...rest, weightsManifest: manifest });
     try {
       makeFolder(this.target);
-      await inTurn(path.resolve(this.target), async () => {
+      // Both files of a folder are to be of the same model.
+      await inTurn(`saving ${path.resolve(this.target)}`, async () => {
         await writeWhole(path.join(this.target, WEIGHTS_FILE), new Uint8Array(weightData));
         await writeWhole(path.join(this.target, MODEL_FILE), json);
       });
@@ -67,21 +69,6 @@ export class FileSystemHandler implements io.IOHandler {
   private async modelFile(): Promise<string> {
     const stat = await fs.stat(this.target).catch(() => undefined);
     return stat?.isDirectory() ? path.join(this.target, MODEL_FILE) : this.target;
-  }
-}
-
-/** The last save into each folder that is under way. */
-const saving = new Map<string, Promise<void>>();
-
-/** Saves one model after the other: both files of a folder are to be of the same. */
-async function inTurn(folder: string, save: () => Promise<void>): Promise<void> {
-  const saved = (saving.get(folder) ?? Promise.resolve()).then(save);
-  const settled = saved.catch(() => undefined);
-  saving.set(folder, settled);
-  try {
-    await saved;
-  } finally {
-    if (saving.get(folder) === settled) saving.delete(folder);
   }
 }
 

@@ -1,6 +1,7 @@
 import { type DataType, type TensorInfo, util } from '@tensorflow/tfjs-core';
 import type { TftrtBackend } from '../backend/backend';
 import { disposedModel } from '../errors';
+import { inTurn } from '../in_turn';
 import type { Handle } from '../native';
 import { runnersDiffer } from './compare';
 import { CapturedRunner, passHandles, type Runner } from './runner';
@@ -72,15 +73,6 @@ interface Variant {
   attempt: number;
   /** Why it was refused. */
   reason?: string;
-}
-
-/** Captures of this thread, one after the other: each keeps one of the threads that read and run. */
-let captures: Promise<unknown> = Promise.resolve();
-
-function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  const done = captures.then(work);
-  captures = done.catch(() => undefined);
-  return done;
 }
 
 interface Signature {
@@ -254,7 +246,8 @@ export class Tiers {
         backend.hold(input);
         held.push(input);
       }
-      const runner = await inTurn(() => this.captured(signature, inputs, below));
+      // Each keeps one of the threads that read and run.
+      const runner = await inTurn('capturing', () => this.captured(signature, inputs, below));
       if (this.disposed || variant.attempt !== attempt) {
         runner.dispose();
       } else {

@@ -429,7 +429,6 @@ describe('the addon', () => {
       expect(addon.deviceName()).to.match(/device:(CPU|GPU):0$/);
       expect(addon.oneDnnEnabled()).to.be.a('boolean');
       addon.synchronize();
-      addon.finish();
     });
 
     it('takes a longer command buffer', () => {
@@ -444,7 +443,17 @@ describe('the addon', () => {
 
     it('starts once, with one configuration', async () => {
       const error = await errorOf(() =>
-        addon.start('{"intraOpParallelismThreads":1}', false, commands(), TftrtError, 0, 0),
+        addon.start(
+          '{"intraOpParallelismThreads":1}',
+          false,
+          commands(),
+          TftrtError,
+          0,
+          0,
+          undefined,
+          0,
+          setImmediate,
+        ),
       );
       expect(error.code).to.equal('TFTRT_ALREADY_CONFIGURED');
       expect(error.message).to.include('intraOpParallelismThreads');

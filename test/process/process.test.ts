@@ -17,6 +17,21 @@ function expectSuccess({ code, signal, stdout, stderr }: Ended, output: string):
   });
 }
 
+/** A program that terminates workers, each at its message or so many milliseconds later, and prints an expression's value. */
+function oneWorkerAfterAnother(work: string, pauses: readonly number[], printed: string): string {
+  return `
+    const { Worker } = require('node:worker_threads');
+    (async () => {
+      for (const pause of ${JSON.stringify(pauses)}) {
+        const worker = new Worker(${JSON.stringify(work)}, { eval: true });
+        await new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject));
+        if (pause > 0) await new Promise((resolve) => setTimeout(resolve, pause));
+        await worker.terminate();
+      }
+      console.log(${printed});
+    })();`;
+}
+
 /** What concerns a whole process: how it loads the package, its threads, and how it ends. */
 describe('processes', function () {
   this.timeout(180_000);
@@ -473,18 +488,8 @@ describe('processes', function () {
         await new Promise((resolve) => setTimeout(resolve, 20));
         require('node:worker_threads').parentPort.postMessage(1);
       });`;
-    const ended = await runNode(`
-      const fs = require('node:fs');
-      const { Worker } = require('node:worker_threads');
-      (async () => {
-        for (let i = 0; i < 5; i++) {
-          const worker = new Worker(${JSON.stringify(work)}, { eval: true });
-          await new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject));
-          await worker.terminate();
-        }
-        console.log(fs.readFileSync('/proc/self/maps', 'utf8').includes('/tftrt.node'));
-      })();`);
-    expectSuccess(ended, 'true');
+    const mapped = `require('node:fs').readFileSync('/proc/self/maps', 'utf8').includes('/tftrt.node')`;
+    expectSuccess(await runNode(oneWorkerAfterAnother(work, [0, 0, 0, 0, 0], mapped)), 'true');
   });
 
   it('end workers in the middle of their work', async () => {
@@ -507,18 +512,8 @@ describe('processes', function () {
         fail();
         require('node:worker_threads').parentPort.postMessage(1);
       });`;
-    const ended = await runNode(`
-      const { Worker } = require('node:worker_threads');
-      (async () => {
-        for (let i = 0; i < 30; i++) {
-          const worker = new Worker(${JSON.stringify(work)}, { eval: true });
-          await new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject));
-          await new Promise((resolve) => setTimeout(resolve, i));
-          await worker.terminate();
-        }
-        console.log('ended');
-      })();`);
-    expectSuccess(ended, 'ended');
+    const pauses = Array.from({ length: 30 }, (_, i) => i);
+    expectSuccess(await runNode(oneWorkerAfterAnother(work, pauses, `'ended'`)), 'ended');
   });
 
   it('are told of results while clocks stand still, as test runners have them, from before the backend is made', async () => {
