@@ -41,6 +41,9 @@ export interface Round extends Place {
 
 type Process = SideProcess<Opened, Answer>;
 
+/** In a round, where the scenario says nothing else. */
+const TURNS_EACH = 2;
+
 /** Runs the rounds, as far as their files do not have them: a contestant that was not ready then gets another try. */
 export async function measure(options: RunOptions, rounds: number): Promise<void> {
   mkdirSync(options.out, { recursive: true });
@@ -108,8 +111,8 @@ export function startContestant(
 }
 
 /**
- * All processes load at once; then each in turn uses the device alone to prepare. In each scenario everyone gets two turns,
- * the second in reverse order.
+ * All processes load at once; then each in turn uses the device alone to prepare. In each scenario everyone gets some turns,
+ * every other time in reverse order.
  */
 async function runRound(options: RunOptions, reversed: boolean): Promise<Round['stints']> {
   const order = reversed ? [...options.contestants].reverse() : options.contestants;
@@ -170,7 +173,9 @@ async function runScenario(
     const { prepared } = stints[who.name]!;
     return takesPart(who, scenario) && prepared !== undefined && !(scenario.name in prepared.failures);
   });
-  for (const who of scenario.once ? able : [...able, ...[...able].reverse()]) {
+  const backwards = [...able].reverse();
+  const turnsEach = scenario.turns ?? TURNS_EACH;
+  for (const who of Array.from({ length: turnsEach }, (_, i) => (i % 2 === 0 ? able : backwards)).flat()) {
     const { turns, errors } = stints[who.name]!;
     try {
       const answer = (await processes.get(who)!.turn(`turn ${scenario.name}`)) as TurnAnswer;
