@@ -146,10 +146,18 @@ class Build {
     }
   }
 
-  /** TensorFlow's way to run the model, after a first run, in which it chooses its algorithms. */
-  private async reference(profile: BuildProfile, { feeds, fetches }: Request): Promise<Runner> {
+  /**
+   * TensorFlow's way to run the model, after a first run, in which it chooses its algorithms. That waits until the engines have
+   * their memory: TensorRT does not survive it where the run takes that first.
+   */
+  private async reference(
+    profile: BuildProfile,
+    { feeds, fetches }: Request,
+    loading: Promise<unknown>,
+  ): Promise<Runner> {
     const { backend, program } = this.model;
     const runner = await program.baseAsync(feeds, fetches);
+    await loading;
     for (const { dataId } of await runner.runAsync(backend, profile.checks[0]!)) backend.disposeData(dataId);
     return runner;
   }
@@ -344,8 +352,7 @@ class Build {
       const [engines, onArena, tensorFlow] = await Promise.allSettled([
         loading,
         runtime.arenaName === '' ? undefined : load(true),
-        // Not before they have their memory: TensorRT does not survive it where the first run takes that first.
-        loading.then(() => this.reference(profile, request)),
+        this.reference(profile, request, loading),
       ]);
       for (const one of [engines, onArena]) {
         if (one.status === 'rejected' || one.value === undefined) continue;

@@ -100,6 +100,7 @@ describe('runs in flight when their model is disposed of', () => {
       expect([status, reason.code]).to.deep.equal(['rejected', 'TFTRT_INVALID_ARGUMENT']);
     }
     x.dispose();
-    expect(live()).to.deep.equal(before_);
+    // On a GPU, so many calls begin a capture, which holds the input until it fails, too.
+    await expectBack(live, before_, 'after the runs');
   });
 });
