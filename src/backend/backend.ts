@@ -197,7 +197,7 @@ export class TftrtBackend extends KernelBackend {
   /**
    * Takes the values of an input of an asynchronous call, so that the caller may write to their typed array, transfer or shrink
    * it right after. On a GPU large ones are left to the call, which reads them off the event loop: that takes milliseconds,
-   * and they may have to wait for the GPU.
+   * and they may have to wait for the GPU. Not those that can shrink: reading what is gone ends the process.
    */
   takeValues({ dataId }: TensorInfo): void {
     const data = this.data(dataId);
@@ -206,8 +206,9 @@ export class TftrtBackend extends KernelBackend {
       this.upload(data);
     } else if (ArrayBuffer.isView(data.values)) {
       const { byteLength } = data.values;
+      const { resizable } = data.values.buffer as { resizable?: boolean }; // not in TypeScript's library yet
       // None has an array that is gone, which is an error later on.
-      if (byteLength === 0 || byteLength > TAKEN_AT_ONCE_BYTES) return;
+      if (byteLength === 0 || (byteLength > TAKEN_AT_ONCE_BYTES && !resizable)) return;
       data.values = copyOf(data.values);
       data.taken = true;
     }
