@@ -1,6 +1,7 @@
 #include "captured_graph.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "capturable.h"
@@ -130,10 +131,17 @@ void CapturedGraph::DestroyGraph() {
 }
 
 CapturedGraph::~CapturedGraph() {
+  std::optional<CudaContext> context;
   try {
-    const CudaContext context(runtime_.platform_device_id());
+    context.emplace(runtime_.platform_device_id());
     // Replays in flight use the memory that goes back now.
     Cuda().StreamSynchronize(runtime_.compute_stream());
+  } catch (const Error&) {
+    // The driver is gone, and the memory with it.
+  }
+  // The next to be recorded must not get memory of a recording that is still going on.
+  std::lock_guard<std::mutex> lock(ArenaMutex());
+  if (context) {
     for (Staging& staging : staging_) {
       if (staging.copied != nullptr) Cuda().EventDestroy(staging.copied);
     }
@@ -142,14 +150,13 @@ CapturedGraph::~CapturedGraph() {
       if (ahead.filled != nullptr) Cuda().EventDestroy(ahead.filled);
     }
     DestroyGraph();
-  } catch (const Error&) {
-    // The driver is gone, and the memory with it.
   }
-  // The next to be recorded must not get memory of a recording that is still going on.
-  std::lock_guard<std::mutex> lock(ArenaMutex());
   scratch_.reset();
   inputs_.clear();
   outputs_.clear();
+  // The session's memory is of the arena, too.
+  callable_.reset();
+  program_.reset();
 }
 
 // Looks at the graph that TensorFlow runs, after its own optimisations and placement.
