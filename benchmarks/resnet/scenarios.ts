@@ -42,8 +42,11 @@ const isPeer = ({ side }: Contestant) => side === 'peer';
 /** Node compiles a function to machine code after some thousands of calls, which a service has done in its first seconds. */
 const COMPILED_MS = 1500;
 
-/** Some processors of a machine copy to the GPU more slowly than others, and a turn mostly stays on the one that it meets. */
-const TURNS_FROM_ARRAYS = 6;
+/**
+ * Some processors of a machine are slower than others, to copy to the GPU above all, and a turn mostly stays on the one that it
+ * meets. So what takes a processor more than the GPU gets more turns.
+ */
+const TURNS_OF_PROCESSORS = 6;
 
 /** Both formats run the same engine here; they differ in what a call costs, which the single predictions tell. */
 const usualFormat = (format: Format) => (format === 'graph' ? everyone : isPeer);
@@ -56,7 +59,7 @@ function single(format: Format): Scenario {
     unit: 'ms',
     model: { format, large: false },
     warmUpMs: COMPILED_MS,
-    turns: TURNS_FROM_ARRAYS,
+    turns: TURNS_OF_PROCESSORS,
     on: everyone,
     async prepare(subject) {
       const { tf } = subject.side;
@@ -227,6 +230,7 @@ function modelFree(name: string): Scenario {
     name,
     title: found.title,
     unit: found.unit as 'ms' | 'µs',
+    turns: TURNS_OF_PROCESSORS,
     on: ({ withoutModels }) => withoutModels === true,
     prepare: (subject) => found.prepare(subject.side, {} as Models),
   };
