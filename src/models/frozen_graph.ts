@@ -3,7 +3,7 @@ import { TftrtError } from '../errors';
 import { nativeRuntime, requireTensorRt } from '../native';
 import { requireOptions } from '../options';
 import { Program } from '../program/program';
-import type { Buildable } from '../tensorrt/build';
+import type { Buildable } from '../tensorrt/context';
 import { type GraphDefEndpoints, readEndpoints, requireGraphDef, requireNames } from './graph_def_endpoints';
 import { SignatureModel } from './signature_model';
 

@@ -11,7 +11,7 @@ import { disposedModel, TftrtError } from '../errors';
 import { fullTensorName } from '../program/graph_def';
 import type { Program } from '../program/program';
 import { holdInputs, planRequest, type Request, toTensors } from '../program/requests';
-import type { Buildable } from '../tensorrt/build';
+import type { Buildable } from '../tensorrt/context';
 import type { ModelSignature, SignatureEndpoint } from './signature';
 
 type Inputs = Tensor | Tensor[] | NamedTensorMap;

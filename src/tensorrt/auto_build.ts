@@ -1,7 +1,8 @@
 import type { TensorInfo } from '@tensorflow/tfjs-core';
 import { onRecurringCall, type RecurringCall } from '../program/recurring';
 import { planRequest } from '../program/requests';
-import { type Buildable, buildModel } from './build';
+import { buildModel } from './build';
+import type { Buildable } from './context';
 import type { BuildOptions } from './options';
 
 /** Engines that are built in the background in this thread: `failed` ones are not tried again. */

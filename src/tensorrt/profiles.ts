@@ -3,7 +3,7 @@ import type { TftrtBackend } from '../backend/backend';
 import { TftrtError } from '../errors';
 import type { Request } from '../program/requests';
 import { within } from '../program/tiers';
-import type { Buildable } from './build';
+import type { Buildable } from './context';
 import { type BuildOptions, invalid, type ModelInputs, type Profile, type ShapeRange } from './options';
 
 export interface DeclaredInput {

@@ -8,7 +8,7 @@ import type { Configuration } from '#src/config';
 import type { Program } from '#src/program/program';
 import type { RecurringCall } from '#src/program/recurring';
 import { takeCall } from '#src/tensorrt/auto_build';
-import type { Buildable } from '#src/tensorrt/build';
+import type { Buildable } from '#src/tensorrt/context';
 import { live, onTftrt } from '../support/tftrt';
 
 describe('builds at run time', () => {

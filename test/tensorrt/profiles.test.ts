@@ -2,7 +2,7 @@ import type { DataType, Tensor, TensorInfo } from '@tensorflow/tfjs-core';
 import * as tf from '@tensorflow/tfjs-core';
 import { expect } from 'chai';
 import { tftrtBackend } from '#src/backend/active';
-import type { Buildable } from '#src/tensorrt/build';
+import type { Buildable } from '#src/tensorrt/context';
 import type { BuildOptions, ModelInputs } from '#src/tensorrt/options';
 import { type DeclaredInput, profilesOf } from '#src/tensorrt/profiles';
 import { live, onTftrt } from '../support/tftrt';

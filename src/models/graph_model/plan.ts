@@ -5,7 +5,7 @@ import { disposedModel, TftrtError } from '../../errors';
 import { parseTensorName } from '../../program/graph_def';
 import { type GraphSource, Program, type Weight } from '../../program/program';
 import { callableKey, holdInputs, planRequest, toTensors } from '../../program/requests';
-import type { Buildable } from '../../tensorrt/build';
+import type { Buildable } from '../../tensorrt/context';
 import { AcceptedCalls, type Call } from './accepted_calls';
 import { normalizeInputs } from './inputs';
 import { labelOf } from './label';
