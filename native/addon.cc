@@ -1,7 +1,9 @@
 // The addon's registration: one EnvState for each load and device, and the list of functions.
 #include <memory>
 
+#include "captured_graph_functions.h"
 #include "eager.h"
+#include "engine_functions.h"
 #include "env_state.h"
 #include "gpu_functions.h"
 #include "graph_def_functions.h"
@@ -27,6 +29,8 @@ void Register(napi_env env, napi_value exports) {
   RegisterEagerFunctions(env, exports);
   RegisterProgramFunctions(env, exports);
   RegisterGraphFunctions(env, exports);
+  RegisterEngineFunctions(env, exports);
+  RegisterCapturedGraphFunctions(env, exports);
   RegisterGraphDefFunctions(env, exports);
   RegisterGpuFunctions(env, exports);
 }

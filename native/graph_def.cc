@@ -12,6 +12,7 @@
 #include "tensorflow/core/graph/tensor_id.h"
 #include "tensorflow/core/grappler/costs/graph_properties.h"
 #include "tensorflow/core/grappler/grappler_item.h"
+#include "tensorflow/core/platform/env.h"
 
 namespace tftrt {
 
@@ -166,6 +167,16 @@ tf::GraphDef ParseGraph(const void* data, size_t bytes) {
             "has; a SavedModel's folder is loaded with loadSavedModel, a `.pbtxt` file is text"));
   }
   CheckAttributes(graph);
+  return graph;
+}
+
+void WriteGraph(const tf::GraphDef& graph, const std::string& file) {
+  ThrowIfError(tf::WriteBinaryProto(tf::Env::Default(), file, graph), absl::StrCat("writing ", file));
+}
+
+tf::GraphDef ReadGraph(const std::string& file) {
+  tf::GraphDef graph;
+  ThrowIfError(tf::ReadBinaryProto(tf::Env::Default(), file, &graph), absl::StrCat("reading ", file));
   return graph;
 }
 

@@ -15,6 +15,10 @@ namespace tftrt {
 // The bytes of a serialized tensorflow.GraphDef. Throws TFTRT_INVALID_GRAPH_DEF for anything else.
 tensorflow::GraphDef ParseGraph(const void* data, size_t bytes);
 
+// A GraphDef in a file, serialized.
+tensorflow::GraphDef ReadGraph(const std::string& file);
+void WriteGraph(const tensorflow::GraphDef& graph, const std::string& file);
+
 // What outputs need of a graph, and what they are.
 struct GraphEndpoints {
   // Named "node:index".

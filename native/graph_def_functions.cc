@@ -5,7 +5,6 @@
 #include "engine_build.h"
 #include "graph_def.h"
 #include "model_arguments.h"
-#include "tensorflow/core/platform/env.h"
 
 namespace tftrt {
 
@@ -100,8 +99,7 @@ class CutDownJob : public Job {
       : bytes_(bytes), fetches_(std::move(fetches)), shapes_(std::move(shapes)), file_(std::move(file)) {}
 
   void Work() override {
-    const tf::GraphDef graph = CutDown(ParseGraph(bytes_.data, bytes_.size), fetches_, shapes_);
-    ThrowIfError(tf::WriteBinaryProto(tf::Env::Default(), file_, graph), absl::StrCat("writing ", file_));
+    WriteGraph(CutDown(ParseGraph(bytes_.data, bytes_.size), fetches_, shapes_), file_);
   }
 
   napi_value Finish(napi_env env) override { return Undefined(env); }

@@ -1,4 +1,4 @@
-// Functions of the addon for canonical graphs, TensorRT engines and CUDA graphs.
+// Functions of the addon for canonical graphs.
 #pragma once
 
 #include <node_api.h>

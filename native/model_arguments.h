@@ -42,6 +42,12 @@ inline Napi::Value RunJob(const Napi::CallbackInfo& info, EnvState& state, bool 
   return Napi::Value(info.Env(), job->Finish(info.Env()));
 }
 
+inline Napi::Array FromStrings(Napi::Env env, const std::vector<std::string>& strings) {
+  Napi::Array array = Napi::Array::New(env, strings.size());
+  for (uint32_t i = 0; i < strings.size(); ++i) array.Set(i, strings[i]);
+  return array;
+}
+
 inline std::vector<std::string> ToStrings(const Napi::Array& array) {
   std::vector<std::string> strings;
   for (uint32_t i = 0; i < array.Length(); ++i) strings.push_back(array.Get(i).As<Napi::String>());
