@@ -13,6 +13,9 @@ std::vector<bool> InputsOnDevice(tf::EagerOperation& operation, size_t inputs) {
   std::vector<bool> on_device(inputs, false);
   const tf::OpDef* definition = nullptr;
   if (!tf::OpRegistry::Global()->LookUpOpDef(operation.Name(), &definition).ok()) return on_device;
+  // One that is placed on the CPU takes them from there.
+  const tf::DeviceNameUtils::ParsedName& placed = operation.GetDeviceParsedName();
+  if (placed.has_type && placed.type != tf::DEVICE_GPU) return on_device;
   tf::NodeDef node = operation.MutableAttrs()->BuildNodeDef();
   tf::AddDefaultsToNodeDef(*definition, &node);
   tf::MemoryTypeVector wanted, given;
@@ -28,7 +31,8 @@ void CountPlacementCopies(Runtime& runtime, const std::vector<bool>& on_device,
   for (size_t i = 0; i < on_device.size(); ++i) {
     const bool wanted = on_device[i];
     if (runtime.IsOnDevice(inputs[i]) == wanted) continue;
-    const tf::Device* target = wanted ? runtime.gpu() : runtime.eager_context()->HostCPU();
+    tf::EagerContext* context = runtime.eager_context();
+    const tf::Device* target = context->CanonicalDevice(wanted ? runtime.gpu() : context->HostCPU());
     if (inputs[i]->HasLocalMirror(target)) continue;
     Transfers& transfers = GetTransfers();
     (wanted ? transfers.host_to_device : transfers.device_to_host).Add(TensorOf(inputs[i]).TotalBytes());

@@ -137,6 +137,20 @@ describe('transfers', function () {
     tf.dispose([x, indices, picked]);
   });
 
+  it('count what TensorFlow copies for an op on the CPU, once for each tensor', () => {
+    const x = upload(tf.tensor4d([3, 4], [1, 1, 1, 2]));
+    // The GPU's kernel has no radius of 0.
+    const normalize = () =>
+      tf.tidy(() => Array.from(tf.localResponseNormalization(x, 0, 0, 1, 0.5).dataSync()));
+    const copies = [1, 0].map((expected) => {
+      const before_ = counts().deviceToHost.count;
+      expect(normalize()).to.deep.equal([1, 1]);
+      return [counts().deviceToHost.count - before_, expected];
+    });
+    for (const [copied, expected] of copies) expect(copied).to.equal(expected);
+    x.dispose();
+  });
+
   it('keep values of any size and dtype', async () => {
     const before_ = live();
     // Around the size of a piece (2 MiB) and of what several threads share.
