@@ -8,7 +8,13 @@ export interface Stint<R, T> {
   readonly turns: (T & { readonly coresOfOthers: number })[];
 }
 
-/** A round: starts a process for each side, one after the other, and lets them take turns, A B B A A B B A. */
+/** The order of turns: A B B A A B B A. */
+export function backAndForth<T>(order: readonly T[], turns: number): T[] {
+  const backwards = [...order].reverse();
+  return Array.from({ length: turns }, (_, turn) => (turn % 2 === 0 ? order : backwards)).flat();
+}
+
+/** A round: starts a process for each side, one after the other, and lets them take turns, back and forth. */
 export async function takeTurns<R, T extends { readonly cpuMs: number }>(
   order: readonly SideName[],
   optionsOf: (side: SideName) => SideOptions,
@@ -22,12 +28,11 @@ export async function takeTurns<R, T extends { readonly cpuMs: number }>(
       processes.set(side, started);
       stints.set(side, { ready: await started.ready(), turns: [] });
     }
-    for (let turn = 0; turn < turns; turn++)
-      for (const side of turn % 2 === 0 ? order : [...order].reverse()) {
-        const cpu = new MachineCpu();
-        const report = await processes.get(side)!.turn();
-        stints.get(side)!.turns.push({ ...report, coresOfOthers: cpu.coresOfOthers(report.cpuMs) });
-      }
+    for (const side of backAndForth(order, turns)) {
+      const cpu = new MachineCpu();
+      const report = await processes.get(side)!.turn();
+      stints.get(side)!.turns.push({ ...report, coresOfOthers: cpu.coresOfOthers(report.cpuMs) });
+    }
   } finally {
     for (const started of processes.values()) await started.close();
   }

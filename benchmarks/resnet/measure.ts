@@ -4,6 +4,7 @@ import { TftrtError } from '#src/errors';
 import { currentLoad, describeMachine, gpuAndDriver, type Machine } from '../machine';
 import { SideProcess } from '../side_process';
 import { median } from '../statistics';
+import { backAndForth } from '../take_turns';
 import type { Contestant } from './contestants';
 import type { Answer, ChildOptions, Opened, PreparedFacts, TurnAnswer } from './protocol';
 import { SCENARIOS, type Scenario, takesPart } from './scenarios';
@@ -173,9 +174,7 @@ async function runScenario(
     const { prepared } = stints[who.name]!;
     return takesPart(who, scenario) && prepared !== undefined && !(scenario.name in prepared.failures);
   });
-  const backwards = [...able].reverse();
-  const turnsEach = scenario.turns ?? TURNS_EACH;
-  for (const who of Array.from({ length: turnsEach }, (_, i) => (i % 2 === 0 ? able : backwards)).flat()) {
+  for (const who of backAndForth(able, scenario.turns ?? TURNS_EACH)) {
     const { turns, errors } = stints[who.name]!;
     try {
       const answer = (await processes.get(who)!.turn(`turn ${scenario.name}`)) as TurnAnswer;
