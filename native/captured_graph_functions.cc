@@ -16,9 +16,7 @@ std::vector<HandlePtr> InputsFromCommands(EnvState& state, int count) {
   std::vector<HandlePtr> handles(count);
   for (int i = 0; i < count; ++i) {
     if (state.commands()[i] == 0) continue;
-    tf::TensorHandle* handle = state.tensors.Get(state.commands()[i]).handle.get();
-    handle->Ref();
-    handles[i].reset(handle);
+    handles[i] = NewReference(state.tensors.Get(state.commands()[i]).handle.get());
   }
   return handles;
 }

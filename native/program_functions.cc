@@ -168,11 +168,8 @@ napi_value RunCallableAsync(napi_env env, EnvState& state, napi_callback_info in
   const int inputs = GetInt(env, arguments[1]);
   RequireInputs(state, *callable, inputs);
   std::vector<HandlePtr> handles(inputs);
-  for (int i = 0; i < inputs; ++i) {
-    tf::TensorHandle* handle = state.tensors.Get(state.commands()[i]).handle.get();
-    handle->Ref();
-    handles[i].reset(handle);
-  }
+  for (int i = 0; i < inputs; ++i)
+    handles[i] = NewReference(state.tensors.Get(state.commands()[i]).handle.get());
   return state.Start(env, std::make_unique<RunCallableJob>(state, std::move(callable), std::move(handles)));
 }
 

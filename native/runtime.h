@@ -23,6 +23,11 @@ struct HandleUnref {
 };
 // Owns one reference of a TensorFlow eager tensor handle: a tensor and the device it lives on.
 using HandlePtr = std::unique_ptr<tensorflow::TensorHandle, HandleUnref>;
+// One more reference, for whoever must not lose the tensor when its owner disposes of it.
+inline HandlePtr NewReference(tensorflow::TensorHandle* handle) {
+  handle->Ref();
+  return HandlePtr(handle);
+}
 
 class Runtime {
  public:

@@ -110,9 +110,7 @@ std::unique_ptr<GpuRead> StartRead(Runtime& runtime, EnvState::TensorSlot* slot)
 class DownloadJob : public Job {
  public:
   DownloadJob(Runtime& runtime, EnvState::TensorSlot* slot, const TypedArray& destination)
-      : destination_(destination) {
-    slot->handle->Ref();
-    handle_.reset(slot->handle.get());
+      : destination_(destination), handle_(NewReference(slot->handle.get())) {
     if (runtime.IsOnDevice(handle_.get())) read_ = StartRead(runtime, slot);
   }
   void Work() override {
