@@ -12,7 +12,7 @@ import { runBuildProcess } from './build_process';
 import { type BuildRequest, type StoredTensor, storeTensor } from './build_request';
 import type { BuildContext } from './context';
 import { engineKey, findEngines, keepEngines, newEngineFolder } from './engine_cache';
-import { type BuildProgress, deviceOption, invalid } from './options';
+import { type BuildProgress, deviceOption, invalid, isCalibrated } from './options';
 import type { BuildProfile, Corners } from './profiles';
 import type { EngineReport, NativeReport } from './report';
 
@@ -52,8 +52,8 @@ export async function findOrBuildEngines(
   const { options, model } = context;
   const { runtime } = model.backend;
   const { feeds, fetches, initializers, fingerprint } = runtime.addon.describeGraph(graph);
-  const calibrates = options.precision === 'INT8' && options.useCalibration;
-  if (calibrates && !profile.fixed) {
+  const calibrated = isCalibrated(options);
+  if (calibrated && !profile.fixed) {
     throw invalid(
       'INT8 is calibrated for fixed shapes',
       'profiles whose min and max are equal, one for each shape',
@@ -64,7 +64,7 @@ export async function findOrBuildEngines(
     fingerprint,
     ...decisive,
     corners: profile.corners,
-    calibration: calibrates ? await hashOfSets(model.backend, calibration) : null,
+    calibration: calibrated ? await hashOfSets(model.backend, calibration) : null,
     tensorFlow: runtime.tensorFlowVersion,
     tensorRt: runtime.addon.tensorRtVersions().loaded,
     gpu: runtime.addon
@@ -124,7 +124,7 @@ async function buildInto(
     }
     return stored;
   };
-  const calibrates = options.precision === 'INT8' && options.useCalibration;
+  const calibrated = isCalibrated(options);
   const request: BuildRequest = {
     precision: options.precision,
     device: deviceOption(backend.runtime),
@@ -132,7 +132,7 @@ async function buildInto(
     ...endpoints,
     samples: await store('sample', profile.samples),
     calibration:
-      calibrates && Object.keys(calibration.tables).length === 0
+      calibrated && Object.keys(calibration.tables).length === 0
         ? await store('calibration', calibration.sets)
         : [],
     calibrationTables: calibration.tables,
@@ -140,7 +140,7 @@ async function buildInto(
     maxWorkspaceSizeBytes: options.maxWorkspaceSizeBytes,
     maximumCachedEngines: options.maximumCachedEngines,
     useCalibration: options.useCalibration,
-    implicitBatch: calibrates,
+    implicitBatch: calibrated,
     profileStrategy: profile.tuned ? 'Range+Optimal' : 'Range',
     embed: false,
     maxBatchSize: 0,

@@ -109,6 +109,14 @@ const LISTS = {
   outputs: 'an array of names',
 } as const;
 
+/** Whether TensorRT learns the ranges of values from samples, or from what it learnt of them before. */
+export function isCalibrated({
+  precision,
+  useCalibration,
+}: Pick<ResolvedOptions, 'precision' | 'useCalibration'>): boolean {
+  return precision === 'INT8' && useCalibration;
+}
+
 /** Throws `TFTRT_INVALID_ARGUMENT` for an option that is unknown or has a wrong value. */
 export function resolveOptions(options: BuildOptions, configuration: Configuration): ResolvedOptions {
   requireOptions('build', options, KNOWN);
@@ -140,7 +148,7 @@ export function resolveOptions(options: BuildOptions, configuration: Configurati
   requireInteger('maximumCachedEngines', resolved.maximumCachedEngines, 1);
   if (!(typeof resolved.tolerance === 'number' && resolved.tolerance >= 0))
     throw invalid(`tolerance is ${resolved.tolerance}`, 'a number, 0 or above');
-  if (precision === 'INT8' && resolved.useCalibration && options.calibration === undefined) {
+  if (isCalibrated(resolved) && options.calibration === undefined) {
     throw invalid(
       'INT8 needs `calibration`',
       '{ inputs: [sample inputs…] }, { table } from an earlier report, or useCalibration: false for a graph with quantisation nodes',
