@@ -1,5 +1,6 @@
 import * as tf from '@tensorflow/tfjs';
 import { expect } from 'chai';
+import { median } from '../../benchmarks/statistics';
 import { onTftrt } from '../support/tftrt';
 import { upload, warmUp } from './capture';
 import { convNet, denseNet, type Net, tensors } from './nets';
@@ -7,8 +8,8 @@ import { convNet, denseNet, type Net, tensors } from './nets';
 const PREDICTIONS = 1000;
 const IN_FLIGHT = 4;
 const LEAST_MS = 1000;
-/** Whatever else the machine does shows in a measurement, too: the best counts. */
-const ATTEMPTS = 3;
+/** Whatever else the machine does shows in a measurement, too: the middle one of three counts. */
+const MEASUREMENTS = 3;
 const LEAST_SHARE = 0.9;
 
 /** How often a 1 ms timer fires while the work goes on, again and again for a while: times per ms. */
@@ -66,14 +67,14 @@ describe('the event loop during a thousand asynchronous predictions', function (
         return { x: onDevice ? upload(x) : x };
       };
       await thousandPredictions(model, input);
-      let share = 0;
-      for (let i = 0; i < ATTEMPTS && share < LEAST_SHARE; i++) {
+      const shares: number[] = [];
+      for (let i = 0; i < MEASUREMENTS; i++) {
         const before_ = await idle();
         const busy = await ticksPerMs(() => thousandPredictions(model, input));
         const after_ = await idle();
-        share = Math.max(share, busy / ((before_ + after_) / 2));
+        shares.push(busy / ((before_ + after_) / 2));
       }
-      expect(share, 'ticks of a 1 ms timer, as a share of an idle loop').to.be.at.least(LEAST_SHARE);
+      expect(median(shares), 'ticks of a 1 ms timer, as a share of an idle loop').to.be.at.least(LEAST_SHARE);
       model.dispose();
     });
   }
