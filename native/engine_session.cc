@@ -5,11 +5,11 @@
 
 #include "cuda_driver.h"
 #include "error.h"
-#include "gpu_devices.h"
 #include "tensorflow/core/common_runtime/device.h"
 #include "tensorflow/core/common_runtime/device_factory.h"
 #include "tensorflow/core/common_runtime/device_mgr.h"
 #include "tensorflow/core/common_runtime/direct_session.h"
+#include "tensorflow/core/common_runtime/gpu/gpu_id_manager.h"
 
 namespace tftrt {
 
@@ -145,9 +145,10 @@ std::unique_ptr<tf::Session> NewEngineSession(const tf::SessionOptions& options,
                "making the devices of a session");
   for (std::unique_ptr<tf::Device>& device : devices) {
     if (device->device_type() != tf::DEVICE_GPU) continue;
-    const int platform_device_id = PlatformDeviceId(*device);
-    device = std::make_unique<EngineDevice>(std::move(device), platform_device_id, loads);
-    ShareKernelModules(device.get());
+    tsl::PlatformDeviceId id;
+    ThrowIfError(tf::GpuIdManager::TfToPlatformDeviceId(tsl::TfDeviceId(device->parsed_name().id), &id),
+                 "finding the GPU of a device");
+    device = std::make_unique<EngineDevice>(std::move(device), id.value(), loads);
   }
   return std::make_unique<tf::DirectSession>(options, new tf::StaticDeviceMgr(std::move(devices)),
                                              /*factory=*/nullptr);

@@ -8,7 +8,6 @@
 #include "engine_build.h"
 #include "error.h"
 #include "frozen_graph.h"
-#include "gpu_devices.h"
 #include "graph_checks.h"
 #include "graph_def.h"
 #include "node_effects.h"
@@ -83,7 +82,6 @@ std::shared_ptr<Program> Program::FromSavedModel(Runtime& runtime, const std::st
     no_recording = HoldOffRecording();
   } else {
     ThrowIfError(tf::LoadMetagraphIntoSession(options, meta_graph, &program->session_), context);
-    ShareKernelModules(program->session_.get());
   }
   const LoadingEngines loading(program->engine_loads());
   ThrowIfError(tf::RestoreSession(tf::RunOptions(), meta_graph, directory, &program->session_), context);
@@ -116,7 +114,6 @@ void Program::MakeSession(const tf::SessionOptions& options) {
   tf::Session* session = nullptr;
   ThrowIfError(tf::NewSession(options, &session), "making a session");
   session_.reset(session);
-  ShareKernelModules(session);
 }
 
 tf::GraphDef Program::Frozen(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches) {

@@ -9,10 +9,10 @@
 #include "error.h"
 #include "foreign_memory.h"
 #include "google/protobuf/util/json_util.h"
-#include "gpu_devices.h"
 #include "tensorflow/c/eager/c_api.h"
 #include "tensorflow/c/eager/tfe_context_internal.h"
 #include "tensorflow/core/common_runtime/device/device_event_mgr.h"
+#include "tensorflow/core/common_runtime/gpu/gpu_id_manager.h"
 #include "tensorflow/core/common_runtime/gpu/gpu_process_state.h"
 #include "tensorflow/core/framework/allocator.h"
 #include "tensorflow/core/framework/device_base.h"
@@ -137,7 +137,6 @@ Runtime::Process::Process(const std::string& config_json, bool allow_tf32, const
   std::sort(cpus.begin(), cpus.end(), by_number);
   std::sort(gpus.begin(), gpus.end(), by_number);
   for (tf::Device* gpu : gpus) {
-    ShareKernelModules(gpu);
     tf::Allocator* pinned =
         tf::GPUProcessState::singleton()->GetGpuHostAllocator(config.gpu_options(), gpu->NumaNode());
     void* stream = gpu->tensorflow_accelerator_device_info()->stream->platform_specific_handle().stream;
@@ -163,7 +162,10 @@ Runtime::Runtime(Process& process, size_t index, tf::Device* device, tf::Device*
       arena_(arena),
       host_(gpu_ != nullptr ? nullptr : process.eager_context->CanonicalDevice(device)) {
   if (gpu_ != nullptr) {
-    platform_device_id_ = PlatformDeviceId(*gpu_);
+    tsl::PlatformDeviceId id;
+    ThrowIfError(tf::GpuIdManager::TfToPlatformDeviceId(tsl::TfDeviceId(gpu_->parsed_name().id), &id),
+                 "finding the GPU of a device");
+    platform_device_id_ = id.value();
     compute_stream_ = StreamOf(gpu_).handle();
   }
   if (arena_ != nullptr) arena_stream_ = StreamOf(arena_).handle();
