@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "capturable.h"
 #include "copy_threads.h"
+#include "cudnn_handle.h"
 #include "error.h"
 #include "transfers.h"
 
@@ -234,6 +235,7 @@ void CapturedGraph::Record() {
   block.Release();
 
   if (!ArenaAllocator()->ClearStats()) throw NotCaptured("the arena's allocator keeps no figures");
+  const tf::Tensor scratch = runtime_.Allocate(tf::DT_FLOAT, {2});
   const CUstream stream = runtime_.arena_stream();
   CheckCuda(Cuda().StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED), "beginning a CUDA graph");
   std::exception_ptr failure;
@@ -242,8 +244,11 @@ void CapturedGraph::Record() {
   } catch (...) {
     failure = std::current_exception();
   }
+  // Others use it at any time, and must not find it in a recording that ends.
+  const absl::Status moved = MoveCudnnHandle(runtime_.gpu(), scratch);
   const CUresult ended = Cuda().StreamEndCapture(stream, &graph_);
   if (failure) std::rethrow_exception(failure);
+  ThrowIfError(moved, "recording a CUDA graph");
   CheckCuda(ended, "recording a CUDA graph");
   if (ArenaAllocator()->GetStats()->num_allocs != allocations_)
     throw NotCaptured("it took other memory than in the runs before");
