@@ -84,7 +84,7 @@ PreparedOp::Instance& SetUp(Runtime& runtime, PreparedOp& op, absl::Span<tf::Ten
     ThrowIfError(operation.AddInput(input), op.name);
     added.dtypes.push_back(input->dtype);
   }
-  added.kernel = FindCpuKernel(runtime, &operation);
+  added.kernel = FindDirectKernel(runtime, &operation);
   if (runtime.gpu() != nullptr) added.on_device = InputsOnDevice(operation, inputs.size());
   operation.Clear();  // keeps device and attributes, dtypes among them
   if (op.instances.size() >= kMaxInstances) op.instances.clear();
@@ -124,8 +124,8 @@ napi_value Execute(napi_env env, EnvState& state, napi_callback_info info) {
   for (int i = 0; i < inputs; ++i) handles[i] = state.tensors.Get(commands[i]).handle.get();
 
   PreparedOp::Instance& instance = SetUp(state.runtime(), prepared, handles);
-  if (instance.kernel)
-    return state.PublishToCommands(env, RunCpuKernel(state.runtime(), instance.kernel.get(), handles));
+  if (instance.kernel && AreInPlace(state.runtime(), instance.on_device, handles))
+    return state.PublishToCommands(env, RunDirectKernel(state.runtime(), instance.kernel.get(), handles));
   CountPlacementCopies(state.runtime(), instance.on_device, handles);
   return state.PublishToCommands(env, RunEagerly(prepared, *instance.operation, handles));
 }

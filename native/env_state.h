@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
-#include "cpu_kernel.h"
+#include "direct_kernel.h"
 #include "napi_helpers.h"
 #include "output_read.h"
 #include "program.h"
@@ -35,7 +35,7 @@ struct PreparedOp {
   struct Instance {
     absl::InlinedVector<tensorflow::DataType, 4> dtypes;
     std::unique_ptr<tensorflow::EagerOperation> operation;
-    CpuKernel kernel;  // null where the operation runs in the eager runtime
+    DirectKernel kernel;  // null where the operation runs in the eager runtime
     // Where the GPU's or CPU's kernel wants each input; empty without a GPU.
     std::vector<bool> on_device;
   };

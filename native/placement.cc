@@ -26,6 +26,15 @@ std::vector<bool> InputsOnDevice(tf::EagerOperation& operation, size_t inputs) {
   return on_device;
 }
 
+bool AreInPlace(Runtime& runtime, const std::vector<bool>& on_device,
+                absl::Span<tf::TensorHandle* const> inputs) {
+  for (size_t i = 0; i < on_device.size(); ++i) {
+    // Another GPU's memory is not this one's.
+    if (on_device[i] ? inputs[i]->device() != runtime.gpu() : runtime.IsOnDevice(inputs[i])) return false;
+  }
+  return true;
+}
+
 void CountPlacementCopies(Runtime& runtime, const std::vector<bool>& on_device,
                           absl::Span<tf::TensorHandle* const> inputs) {
   for (size_t i = 0; i < on_device.size(); ++i) {

@@ -1,4 +1,4 @@
-#include "cpu_kernel.h"
+#include "direct_kernel.h"
 
 #include "absl/strings/str_cat.h"
 #include "error.h"
@@ -24,18 +24,24 @@ bool HasOneDnnKernel(const std::string& op) {
 
 }  // namespace
 
-CpuKernel FindCpuKernel(Runtime& runtime, tf::EagerOperation* operation) {
-  if (runtime.gpu() != nullptr) return nullptr;
+DirectKernel FindDirectKernel(Runtime& runtime, tf::EagerOperation* operation) {
   const tf::OpDef* definition = nullptr;
   if (!tf::OpRegistry::Global()->LookUpOpDef(operation->Name(), &definition).ok()) return nullptr;
-  if (definition->is_stateful() || HasOneDnnKernel(operation->Name())) return nullptr;
+  if (definition->is_stateful()) return nullptr;
+  // Its rewrites concern the CPU alone.
+  if (runtime.gpu() == nullptr && HasOneDnnKernel(operation->Name())) return nullptr;
+  // What it was set up for: the eager runtime chooses a device when it runs it.
+  if (!tf::DeviceNameUtils::IsSpecification(operation->GetDeviceParsedName(),
+                                            runtime.device()->parsed_name())) {
+    return nullptr;
+  }
 
   tf::EagerContext* context = runtime.eager_context();
   tf::FunctionLibraryRuntime* library = context->func_lib(runtime.device());
   if (library == nullptr) return nullptr;
-  CpuKernel kernel(new tf::KernelAndDeviceOp(/*rendezvous=*/nullptr, /*log_memory=*/false, library,
-                                             context->runner(), context->GetCollectiveExecutorHandle(),
-                                             context->HostCPU()));
+  DirectKernel kernel(new tf::KernelAndDeviceOp(/*rendezvous=*/nullptr, /*log_memory=*/false, library,
+                                                context->runner(), context->GetCollectiveExecutorHandle(),
+                                                context->HostCPU()));
   // An op without a kernel for these dtypes, or with inputs that do not fit: the eager runtime has an error
   // for it.
   const tf::NodeDef& node = operation->MutableAttrs()->BuildNodeDef();
@@ -52,8 +58,8 @@ CpuKernel FindCpuKernel(Runtime& runtime, tf::EagerOperation* operation) {
   return kernel;
 }
 
-std::vector<HandlePtr> RunCpuKernel(Runtime& runtime, tf::KernelAndDeviceOp* kernel,
-                                    absl::Span<tf::TensorHandle* const> inputs) {
+std::vector<HandlePtr> RunDirectKernel(Runtime& runtime, tf::KernelAndDeviceOp* kernel,
+                                       absl::Span<tf::TensorHandle* const> inputs) {
   tf::EagerKernelArgs arguments(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     // As the eager runtime does it; each handle keeps a second reference, so that no kernel takes its buffer
@@ -68,8 +74,9 @@ std::vector<HandlePtr> RunCpuKernel(Runtime& runtime, tf::KernelAndDeviceOp* ker
                kernel->kernel()->type_string());
   std::vector<HandlePtr> outputs;
   outputs.reserve(results.size());
-  for (tf::EagerKernelRet& result : results) {
-    outputs.push_back(runtime.Wrap(std::move(std::get<tf::Tensor>(result)), /*on_device=*/false));
+  for (size_t i = 0; i < results.size(); ++i) {
+    const bool on_device = runtime.gpu() != nullptr && kernel->OutputDevice(static_cast<int>(i)) != nullptr;
+    outputs.push_back(runtime.Wrap(std::move(std::get<tf::Tensor>(results[i])), on_device));
   }
   return outputs;
 }
