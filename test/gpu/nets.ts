@@ -55,6 +55,22 @@ export function denseNet({ rows = 4, width = 64, layers = 3, seed = 1 } = {}): N
   };
 }
 
+/** Convolutions without anything else, so that the last kernel is cuDNN's. */
+export function convolutionsOnlyNet({ size = 24, channels = 16, layers = 3, seed = 1 } = {}): Net {
+  const nodes: NodeDef[] = [placeholder('x', [-1, size, size, channels])];
+  const constants: Record<string, Constant> = {};
+  for (let i = 0; i < layers; i++) {
+    constants[`w${i}`] = weights([3, 3, channels, channels], seed + i);
+    const name = i === layers - 1 ? 'y' : `y${i}`;
+    nodes.push(node(name, 'Conv2D', [i === 0 ? 'x' : `y${i - 1}`, `w${i}`], SAME_CONVOLUTION));
+  }
+  return {
+    name: `convolutions only ${size}×${size}, ${layers} layers`,
+    load: () => graphModel(nodes, constants),
+    inputs: (inputSeed) => ({ x: disorder([1, size, size, channels], inputSeed) }),
+  };
+}
+
 /** Convolutions with bias and ReLU, pooling, the mean of the image, a dense layer and softmax. */
 export function convNet({ batch = 1, size = 24, channels = 16, layers = 3, seed = 1 } = {}): Net {
   const nodes: NodeDef[] = [placeholder('x', [-1, size, size, 3])];
