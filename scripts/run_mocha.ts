@@ -17,6 +17,7 @@ const GRACE_MS = 15_000;
 export interface Result extends Counts {
   readonly files: readonly string[];
   readonly failures: readonly string[];
+  readonly skippedTests: readonly string[];
   /** From the start of the process to its end. */
   readonly seconds: number;
 }
@@ -114,7 +115,7 @@ function runMocha(sources: readonly string[], options: readonly string[], run: M
   const said: Buffer[] = [];
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (data: Buffer) => said.push(data));
   return new Promise((resolve, reject) => {
-    let report: (Counts & { failures: string[] }) | undefined;
+    let report: Omit<Result, 'files' | 'seconds'> | undefined;
     let lingers = false;
     let timer: NodeJS.Timeout | undefined;
     child.once('message', (message) => {
@@ -135,18 +136,13 @@ function runMocha(sources: readonly string[], options: readonly string[], run: M
           : code !== 0 && !report?.failed
             ? `ended with exit code ${code}`
             : null;
-      const { passed, failed, skipped, failures } = report ?? {
-        passed: 0,
-        failed: 0,
-        skipped: 0,
-        failures: [],
-      };
+      const nothing = { passed: 0, failed: 0, skipped: 0, failures: [], skippedTests: [] };
       const seconds = Math.round((performance.now() - begun) / 1000);
-      const result = { files: sources, passed, failed, skipped, failures, seconds };
+      const result = { files: sources, ...(report ?? nothing), seconds };
       if (problem === null) return resolve(result);
       const sentence = `The test process of ${sources.join(' ')} ${problem}.`;
       console.log(`\n${sentence}`);
-      resolve({ ...result, failed: failed + 1, failures: [...failures, sentence] });
+      resolve({ ...result, failed: result.failed + 1, failures: [...result.failures, sentence] });
     });
   });
 }

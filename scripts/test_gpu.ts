@@ -9,6 +9,7 @@ import path from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import * as tftrt from 'tfjs-backend-tftrt';
 import { nativeRuntime, requireTensorRt } from '#src/native';
+import { commitOfSource } from '../benchmarks/machine';
 import { add, type Counts, conclude, type Result, runTestFiles } from './run_mocha';
 
 const root = path.resolve(__dirname, '..', '..');
@@ -88,13 +89,16 @@ function writeReport(args: readonly string[], described: Machine, results: reado
   const total: Counts = { passed: 0, failed: 0, skipped: 0 };
   for (const result of results) add(total, result);
   const date = new Date().toISOString();
+  const commit = commitOfSource();
   const report = {
     date,
     command: ['npm run test:gpu', ...(args.length > 0 ? ['--', ...args] : [])].join(' '),
     ...described,
     node: process.version,
+    ...(commit === undefined ? {} : { commit }),
     ...total,
     failures: results.flatMap(({ failures }) => failures),
+    skippedTests: results.flatMap(({ skippedTests }) => skippedTests),
     processes: results.map(({ files, passed, failed, skipped, seconds }) => ({
       files: files.map((file) => path.relative(root, path.resolve(root, file))),
       passed,

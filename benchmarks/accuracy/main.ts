@@ -12,7 +12,7 @@ import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import * as tf from '@tensorflow/tfjs';
 import * as tftrt from 'tfjs-backend-tftrt';
-import { gpuAndDriver } from '../machine';
+import { commitOfSource, gpuAndDriver } from '../machine';
 import { type EngineResult, maxDifference, type Precision, runEngine } from './engines';
 import { freeze, loadFrozen } from './freeze';
 import { CLASSES, firstOf, type Images, makeImages } from './images';
@@ -77,6 +77,7 @@ async function main(): Promise<void> {
       device,
       tensorFlow: tftrt.stats().tensorFlowVersion,
       node: process.version,
+      commit: commitOfSource(),
       seed,
       classes: CLASSES,
       images: {

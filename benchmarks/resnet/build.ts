@@ -1,10 +1,9 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync } from 'node:fs';
 import { openSide } from '../sides';
 import type { Contestant } from './contestants';
 import type { RunOptions } from './measure';
 import { seconds } from './measure';
-import { type Format, type ModelFacts, Subject } from './subject';
+import { type Format, Subject } from './subject';
 
 /** The engines that the measurements need. The SavedModel comes last: the graph is the same, so the cache should have it. */
 function engines(largeBatch: number): [Format, number][] {
@@ -23,7 +22,6 @@ export async function build(who: Contestant, options: RunOptions): Promise<void>
   }
   const side = await openSide(who.side, { ...who.configuration, ...options.configuration });
   const subject = new Subject(side, who, { ...options, contestant: who.name });
-  const file = join(options.out, `build-${who.name}.json`);
   mkdirSync(options.out, { recursive: true });
   for (const [format, batch] of engines(options.largeBatch)) {
     await subject.load(format, batch);
@@ -33,7 +31,6 @@ export async function build(who: Contestant, options: RunOptions): Promise<void>
     const facts = await subject.makeReady(format, batch, (message) =>
       console.log(`  ${seconds(start)} ${message}`),
     );
-    keep(file, facts);
     const { engine, agreement } = facts;
     console.log(
       `  ${engine!.serving}${engine!.serving === 'tensorrt' ? '' : `: ${engine!.reason}`}, ${seconds(start)}; engines: ` +
@@ -41,19 +38,4 @@ export async function build(who: Contestant, options: RunOptions): Promise<void>
         `  against Python's TensorFlow: max. difference ${agreement.maxAbsoluteDifference.toPrecision(3)}, same class for ${Math.round(agreement.sameClass * 100)} % of ${agreement.images} images`,
     );
   }
-}
-
-/** The engines that were built, as far as the results folder knows. A later run from the cache must not hide the build time. */
-export function readBuilds(out: string, contestant: string): ModelFacts[] {
-  const file = join(out, `build-${contestant}.json`);
-  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as ModelFacts[]) : [];
-}
-
-function keep(file: string, facts: ModelFacts): void {
-  const known = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as ModelFacts[]) : [];
-  const before = known.find(({ name }) => name === facts.name);
-  const onlyLoaded = facts.engine?.engines.every(({ fromCache }) => fromCache) ?? false;
-  if (before !== undefined && onlyLoaded) return;
-  const all = [...known.filter((one) => one !== before), facts];
-  writeFileSync(file, `${JSON.stringify(all, null, 2)}\n`);
 }

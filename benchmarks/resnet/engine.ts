@@ -27,7 +27,7 @@ export type EngineFacts = Omit<ConversionReport, 'calibrationTable'> & {
  * Engines serve whatever they differ by, and the report says it: random weights amplify rounding as trained ones do not. What
  * precision costs a trained network is measured in ../accuracy.
  */
-const TOLERANCE = 1;
+export const ENGINE_TOLERANCE = 1;
 
 /**
  * Builds an engine for the shape of `input`, or loads it from the cache. INT8 calibrates on the images given one by one;
@@ -50,7 +50,7 @@ export async function buildEngine(
   const report = await tftrt.build(model as tf.GraphModel, {
     precision,
     inputs: [input],
-    tolerance: TOLERANCE,
+    tolerance: ENGINE_TOLERANCE,
     ...(precision === 'INT8' ? { calibration } : {}),
     onProgress: ({ stage, message }) => onProgress?.(`${stage}: ${message}`),
   });

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { Machine } from '../machine';
 import { median, medianFigures, summarize } from '../statistics';
 import type { Summary } from '../types';
-import { readBuilds } from './build';
 import { CONTESTANTS } from './contestants';
+import { ENGINE_TOLERANCE } from './engine';
 import { place, type Round, readRounds, type Stint } from './measure';
 import { SCENARIOS } from './scenarios';
 import type { Start } from './starts';
@@ -36,9 +36,9 @@ export interface Results {
   readonly largeBatch: number;
   readonly rounds: number;
   readonly scenarios: readonly ScenarioResult[];
-  /** Engines as they were built, by contestant. */
-  readonly builds: Record<string, readonly ModelFacts[]>;
-  /** Models as the measuring processes had them (the first round's), by contestant. */
+  /** What engines may differ from TensorFlow by, of its largest value, to serve here. */
+  readonly engineTolerance: number;
+  /** Models as the measuring processes had them (the first round's), by contestant. An engine's build time is that of the build that the cache has it from. */
   readonly models: Record<string, readonly ModelFacts[]>;
   readonly starts: readonly Start[];
   readonly errors: readonly string[];
@@ -69,7 +69,7 @@ export function collect(out: string): Results {
       unit,
       rows: CONTESTANTS.flatMap((who) => rowOf(who.name, name, rounds)),
     })),
-    builds: Object.fromEntries(ours.map((name) => [name, readBuilds(out, name)])),
+    engineTolerance: ENGINE_TOLERANCE,
     models: Object.fromEntries(
       Object.entries(first).map(([name, { prepared }]) => [name, prepared?.models ?? []]),
     ),
