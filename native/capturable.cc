@@ -36,6 +36,17 @@ const std::unordered_set<std::string>& StreamOps() {
   return *ops;
 }
 
+// Of these, the ones whose kernels may call cuDNN. TensorRT has handles of its own.
+const std::unordered_set<std::string>& CudnnOps() {
+  static const auto* ops = new std::unordered_set<std::string>{
+      // clang-format off
+      "Conv2D", "DepthwiseConv2dNative", "_FusedConv2D", "_FusedMatMul", "MaxPool", "AvgPool",
+      "FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3", "_FusedBatchNormEx",
+      // clang-format on
+  };
+  return *ops;
+}
+
 // Computed on the host, from shapes and constants only: the same in every run.
 const std::unordered_set<std::string>& HostOps() {
   static const auto* ops = new std::unordered_set<std::string>{
@@ -73,6 +84,15 @@ std::string ReasonNotToCapture(const google::protobuf::RepeatedPtrField<tf::Grap
     }
   }
   return "";
+}
+
+bool MayUseCudnn(const google::protobuf::RepeatedPtrField<tf::GraphDef>& partitions) {
+  for (const tf::GraphDef& partition : partitions) {
+    for (const tf::NodeDef& node : partition.node()) {
+      if (CudnnOps().count(node.op()) > 0) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace tftrt

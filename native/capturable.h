@@ -14,4 +14,7 @@ namespace tftrt {
 std::string ReasonNotToCapture(const google::protobuf::RepeatedPtrField<tensorflow::GraphDef>& partitions,
                                const std::string& device);
 
+// Whether kernels of the graph may call cuDNN through TensorFlow.
+bool MayUseCudnn(const google::protobuf::RepeatedPtrField<tensorflow::GraphDef>& partitions);
+
 }  // namespace tftrt

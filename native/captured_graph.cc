@@ -174,6 +174,7 @@ void CapturedGraph::RequireCapturable(const tf::CallableOptions& options) {
   }
   const std::string reason = ReasonNotToCapture(metadata.partition_graphs(), runtime_.arena()->name());
   if (!reason.empty()) throw NotCaptured(reason);
+  may_use_cudnn_ = MayUseCudnn(metadata.partition_graphs());
   for (const tf::Tensor& output : outputs) {
     if (output.dtype() != tf::DT_FLOAT) throw NotCaptured("an output is not float32");
   }
@@ -236,6 +237,11 @@ void CapturedGraph::Record() {
 
   if (!ArenaAllocator()->ClearStats()) throw NotCaptured("the arena's allocator keeps no figures");
   const tf::Tensor scratch = runtime_.Allocate(tf::DT_FLOAT, {2});
+  const auto move_cudnn = [&] {
+    return may_use_cudnn_ ? MoveCudnnHandle(runtime_.gpu(), scratch) : absl::OkStatus();
+  };
+  // What the first use makes and loads is not for a recording.
+  ThrowIfError(move_cudnn(), "recording a CUDA graph");
   const CUstream stream = runtime_.arena_stream();
   CheckCuda(Cuda().StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED), "beginning a CUDA graph");
   std::exception_ptr failure;
@@ -245,7 +251,7 @@ void CapturedGraph::Record() {
     failure = std::current_exception();
   }
   // Others use it at any time, and must not find it in a recording that ends.
-  const absl::Status moved = MoveCudnnHandle(runtime_.gpu(), scratch);
+  const absl::Status moved = move_cudnn();
   const CUresult ended = Cuda().StreamEndCapture(stream, &graph_);
   if (failure) std::rethrow_exception(failure);
   ThrowIfError(moved, "recording a CUDA graph");

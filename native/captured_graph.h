@@ -79,6 +79,7 @@ class CapturedGraph {
   std::vector<tensorflow::Tensor> inputs_;
   std::vector<tensorflow::Tensor> outputs_;
   const std::shared_ptr<ReadHabit> habit_ = std::make_shared<ReadHabit>();
+  bool may_use_cudnn_ = false;
   // What a run takes of the arena: so much in one block, in so many pieces.
   size_t room_ = 0;
   int64_t allocations_ = 0;

@@ -1,7 +1,5 @@
 #include "cudnn_handle.h"
 
-#include <dlfcn.h>
-
 #include "xla/stream_executor/dnn.h"
 #include "xla/stream_executor/stream_executor.h"
 
@@ -10,21 +8,7 @@ namespace tftrt {
 namespace tf = tensorflow;
 namespace se = stream_executor;
 
-namespace {
-
-// cuDNN itself loads this library with the first handle.
-bool HasCudnnHandle() {
-  void* library = dlopen("libcudnn_ops_infer.so.8", RTLD_LAZY | RTLD_NOLOAD);
-  if (library == nullptr) return false;
-  dlclose(library);
-  return true;
-}
-
-}  // namespace
-
 absl::Status MoveCudnnHandle(tf::Device* gpu, const tf::Tensor& scratch) {
-  // To ask for TensorFlow's would make one, and cost a graph of matrix products a second and much memory.
-  if (!HasCudnnHandle()) return absl::OkStatus();
   se::Stream* stream = gpu->tensorflow_accelerator_device_info()->stream;
   se::dnn::DnnSupport* dnn = stream->parent()->AsDnn();
   if (dnn == nullptr) return absl::InternalError("TensorFlow cannot use cuDNN");

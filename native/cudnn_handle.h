@@ -11,7 +11,8 @@
 
 namespace tftrt {
 
-// Has the handle, if there is one, go to the stream of `gpu`. `scratch` is two float32 values there.
+// Has the handle go to the stream of `gpu`, and makes it if there is none, which takes a second and much
+// memory. `scratch` is two float32 values there.
 absl::Status MoveCudnnHandle(tensorflow::Device* gpu, const tensorflow::Tensor& scratch);
 
 }  // namespace tftrt

@@ -4,7 +4,6 @@
 #include <memory>
 #include <unordered_set>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "engine_session.h"
 #include "error.h"
@@ -365,16 +364,6 @@ void EmbedEngines(const std::string& directory, const EngineGraph& built, const 
     }
   }
   AddToEngineNames(suffix, graph);
-}
-
-void PlaceOn(const std::string& device, tf::GraphDef* graph) {
-  for (tf::NodeDef& node : *graph->mutable_node()) {
-    // What is on the CPU was put there with a reason.
-    if (!absl::StrContains(node.device(), "CPU")) node.set_device(device);
-  }
-  for (tf::FunctionDef& function : *graph->mutable_library()->mutable_function()) {
-    for (tf::NodeDef& node : *function.mutable_node_def()) node.clear_device();
-  }
 }
 
 }  // namespace tftrt

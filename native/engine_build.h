@@ -64,7 +64,4 @@ void StripSegments(tensorflow::GraphDef* graph);
 void EmbedEngines(const std::string& directory, const EngineGraph& built, const std::string& suffix,
                   tensorflow::GraphDef* graph);
 
-// Has all nodes run on this device.
-void PlaceOn(const std::string& device, tensorflow::GraphDef* graph);
-
 }  // namespace tftrt

@@ -8,6 +8,7 @@
 #include "captured_graph.h"
 #include "engine_build.h"
 #include "graph_def.h"
+#include "graph_placement.h"
 #include "model_arguments.h"
 #include "tensorflow/core/platform/env.h"
 

@@ -2,8 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "canonical_graph.h"
-#include "engine_build.h"
 #include "graph_def.h"
+#include "graph_placement.h"
 #include "model_arguments.h"
 
 namespace tftrt {
@@ -68,7 +68,7 @@ Napi::Value CreateGraphDefProgram(EnvState& state, const Napi::CallbackInfo& inf
   ParseJson(info[1].As<Napi::String>(), &config, "the session configuration");
   auto job = NewMakeJob<Program>(state.programs, [&runtime, bytes = BytesOf(info[0]), config] {
     tf::GraphDef graph = ParseGraph(bytes.data, bytes.size);
-    if (!runtime.is_default()) PlaceOn(runtime.device_name(), &graph);
+    PlaceOnRuntime(runtime, &graph);
     return Program::FromGraph(std::move(graph), config);
   });
   job->Keep(info.Env(), info[0]);

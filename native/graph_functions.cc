@@ -2,9 +2,9 @@
 
 #include "canonical_graph.h"
 #include "captured_graph.h"
-#include "engine_build.h"
 #include "graph_checks.h"
 #include "graph_def.h"
+#include "graph_placement.h"
 #include "model_arguments.h"
 
 namespace tftrt {

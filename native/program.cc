@@ -5,11 +5,11 @@
 #include "boundary.h"
 #include "captured_graph.h"
 #include "cpu_graph.h"
-#include "engine_build.h"
 #include "error.h"
 #include "frozen_graph.h"
 #include "graph_checks.h"
 #include "graph_def.h"
+#include "graph_placement.h"
 #include "node_effects.h"
 #include "tensorflow/cc/saved_model/reader.h"
 #include "tensorflow/core/framework/op.h"
@@ -69,7 +69,7 @@ std::shared_ptr<Program> Program::FromSavedModel(Runtime& runtime, const std::st
   CheckAttributes(meta_graph.graph_def());
   RequireVariables(directory, meta_graph.graph_def());
   if (runtime.gpu() == nullptr) PrepareForCpu(meta_graph.mutable_graph_def());
-  if (!runtime.is_default()) PlaceOn(runtime.device_name(), meta_graph.mutable_graph_def());
+  PlaceOnRuntime(runtime, meta_graph.mutable_graph_def());
   program->RememberNodes(meta_graph.graph_def());
   // Readers of the variables are added to the graph when it is frozen.
   tf::SessionOptions options = MakeSessionOptions(config);

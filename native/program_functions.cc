@@ -1,7 +1,7 @@
 #include "program_functions.h"
 
 #include "absl/strings/str_cat.h"
-#include "engine_build.h"
+#include "graph_placement.h"
 #include "model_arguments.h"
 #include "napi_helpers.h"
 #include "tensorflow/cc/saved_model/reader.h"
@@ -31,7 +31,7 @@ Napi::Value CreateProgram(EnvState& state, const Napi::CallbackInfo& info) {
                                    tf::GraphDef graph;
                                    ParseJson(json, &graph, "the model's graph");
                                    SetWeights(*weights, &graph);
-                                   if (!runtime.is_default()) PlaceOn(runtime.device_name(), &graph);
+                                   PlaceOnRuntime(runtime, &graph);
                                    return Program::FromGraph(std::move(graph), config);
                                  });
   const bool async = info[0].As<Napi::Boolean>();

@@ -1,6 +1,8 @@
+import fs from 'node:fs';
 import * as tf from '@tensorflow/tfjs';
 import { expect } from 'chai';
 import * as tftrt from 'tfjs-backend-tftrt';
+import { mismatch, readFixture, toTensors } from '../support/fixtures';
 import { expectBack, live, onTftrt } from '../support/tftrt';
 import { expectSame, replays, upload, warmUp } from './capture';
 import { convNet, denseNet, type Net, pixelNet, predictSeed, take, tensors, twoByTwoNet } from './nets';
@@ -268,5 +270,18 @@ describe('CUDA graphs', function () {
       // A capture that goes on when its model is disposed of is dropped when it ends.
       await expectBack(settled, before_, `round ${i}`);
     }
+  });
+
+  it('have their memory for themselves: a graph that names a second GPU runs on ours', async () => {
+    const { folder, cases } = readFixture('frozen_graphs', 'second_gpu');
+    const { inputs: values, outputs } = cases[0]!;
+    const { graphArenaBytesInUse } = tftrt.stats();
+    const model = await tftrt.loadFrozenGraph(fs.readFileSync(`${folder}.pb`), { outputs: ['y'] });
+    const inputs = toTensors(values);
+    const results = model.predict(inputs) as tf.NamedTensorMap;
+    expect(await mismatch(results.y!, outputs.y!, 1e-5)).to.equal(null);
+    expect(tftrt.stats().graphArenaBytesInUse, 'with the weights').to.equal(graphArenaBytesInUse);
+    tf.dispose([inputs, results]);
+    model.dispose();
   });
 });
