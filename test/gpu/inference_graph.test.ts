@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import { expect } from 'chai';
 import * as tftrt from 'tfjs-backend-tftrt';
 import { readFixture } from '../support/fixtures';
+import { runInPlainTensorFlow } from '../support/plain_tensorflow';
 import { live, onTftrt } from '../support/tftrt';
 import { disorder, tensorOf } from './graphs';
 import { relativeError } from './outcome';
@@ -79,6 +80,22 @@ describe('TensorRT: createInferenceGraph', function () {
       expect(live()).to.deep.equal(before_);
     });
   }
+
+  it('runs in TensorFlow alone, by its engines', async () => {
+    const converted = await tftrt.createInferenceGraph(source, outputs, { maxBatchSize: 4 });
+    const model = await tftrt.loadFrozenGraph(source, { outputs });
+    const expected = await valuesOf(model, 4);
+    const inputs = feed(4);
+    const { values, log } = await runInPlainTensorFlow(converted, inputs, outputs);
+    for (const [i, name] of outputs.entries()) {
+      // What is not in an engine is computed in TF32 there.
+      expect(relativeError(values[i]!, expected[i]!), name).to.be.at.most(5e-3);
+    }
+    expect(log, 'the log').to.match(/GPU:0/);
+    expect(log, 'the log').to.not.match(/native segment/i);
+    tf.dispose(inputs);
+    model.dispose();
+  });
 
   it('graphs of several conversions run side by side', async () => {
     const [one, two] = [
