@@ -1,9 +1,10 @@
 #include "capturable.h"
 
+#include <cstdint>
+#include <limits>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/types.pb.h"
 
@@ -18,7 +19,7 @@ const std::unordered_set<std::string>& StreamOps() {
   static const auto* ops = new std::unordered_set<std::string>{
       // clang-format off
       "TRTEngineOp",
-      "Conv2D", "DepthwiseConv2dNative", "BiasAdd", "MatMul", "_FusedConv2D", "_FusedMatMul",
+      "Conv2D", "Conv2DBackpropInput", "Conv3D", "DepthwiseConv2dNative", "BiasAdd", "MatMul", "_FusedConv2D", "_FusedMatMul",
       "FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3", "_FusedBatchNormEx",
       "MaxPool", "AvgPool", "Relu", "Relu6", "Elu", "Selu", "LeakyRelu", "Sigmoid", "Tanh", "Softplus",
       "Softsign", "Softmax", "LogSoftmax",
@@ -28,7 +29,7 @@ const std::unordered_set<std::string>& StreamOps() {
       "Greater", "GreaterEqual", "Less", "LessEqual", "Equal", "NotEqual", "LogicalAnd", "LogicalOr",
       "LogicalNot", "Select", "SelectV2", "ClipByValue",
       "Mean", "Sum", "Max", "Min", "Prod",
-      "Pad", "PadV2", "MirrorPad", "ConcatV2", "AddN", "Reshape", "Squeeze", "ExpandDims", "Identity",
+      "Pad", "PadV2", "MirrorPad", "ConcatV2", "Pack", "Unpack", "Split", "SplitV", "GatherV2", "AddN", "Reshape", "Squeeze", "ExpandDims", "Identity",
       "Snapshot", "StopGradient", "PreventGradient", "Transpose", "StridedSlice", "Slice", "Tile", "Cast",
       "ResizeBilinear", "ResizeNearestNeighbor", "DepthToSpace", "SpaceToDepth", "ZerosLike", "OnesLike",
       // clang-format on
@@ -40,7 +41,8 @@ const std::unordered_set<std::string>& StreamOps() {
 const std::unordered_set<std::string>& CudnnOps() {
   static const auto* ops = new std::unordered_set<std::string>{
       // clang-format off
-      "Conv2D", "DepthwiseConv2dNative", "_FusedConv2D", "_FusedMatMul", "MaxPool", "AvgPool",
+      "Conv2D", "Conv2DBackpropInput", "Conv3D", "DepthwiseConv2dNative", "_FusedConv2D", "_FusedMatMul",
+      "MaxPool", "AvgPool",
       "FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3", "_FusedBatchNormEx",
       // clang-format on
   };
@@ -55,8 +57,23 @@ const std::unordered_set<std::string>& HostOps() {
   return *ops;
 }
 
-// Kernels of ops with more inputs copy the list of pointers from the host.
-constexpr int kMostInputsInline = 8;
+// The most tensors that an op's kernel joins or splits without copying a list of their addresses from the
+// host; any number where it makes no such list.
+int MostTensors(const std::string& op) {
+  if (op == "ConcatV2" || op == "Pack") return 15;
+  if (op == "SplitV") return 16;
+  if (op == "Split") return 8;
+  return std::numeric_limits<int>::max();
+}
+
+// How many tensors these ops join or split: their attributes N and num_split.
+int64_t TensorsOf(const tf::NodeDef& node) {
+  for (const char* name : {"N", "num_split"}) {
+    const auto found = node.attr().find(name);
+    if (found != node.attr().end()) return found->second.i();
+  }
+  return 1;
+}
 
 // Whether the op also has a kernel that computes int32 values on the host.
 bool MayRunOnHost(const tf::NodeDef& node) {
@@ -77,10 +94,10 @@ std::string ReasonNotToCapture(const google::protobuf::RepeatedPtrField<tf::Grap
         continue;
       if (StreamOps().count(node.op()) == 0)
         return absl::StrCat(what, " may wait for the GPU, copy from the host or change its shape");
-      int inputs = 0;
-      for (const std::string& input : node.input()) inputs += !absl::StartsWith(input, "^");
-      if (inputs > kMostInputsInline + (node.op() == "ConcatV2" ? 1 : 0))
-        return absl::StrCat(what, " has ", inputs, " inputs, whose list is copied from the host");
+      if (TensorsOf(node) > MostTensors(node.op())) {
+        return absl::StrCat(what, " joins or splits ", TensorsOf(node),
+                            " tensors, whose list is copied from the host");
+      }
     }
   }
   return "";

@@ -5,7 +5,19 @@ import * as tftrt from 'tfjs-backend-tftrt';
 import { mismatch, readFixture, toTensors } from '../support/fixtures';
 import { expectBack, live, onTftrt } from '../support/tftrt';
 import { expectSame, replays, upload, warmUp } from './capture';
-import { convNet, denseNet, type Net, pixelNet, predictSeed, take, tensors, twoByTwoNet } from './nets';
+import {
+  convNet,
+  denseNet,
+  type Net,
+  partsNet,
+  pixelNet,
+  predictSeed,
+  take,
+  tensors,
+  twoByTwoNet,
+  upsamplingNet,
+  volumeNet,
+} from './nets';
 import { relativeError } from './outcome';
 
 /** Kernels that TensorFlow chooses anew for a CUDA graph may add in another order. */
@@ -41,6 +53,9 @@ describe('CUDA graphs', function () {
     convNet({ batch: 4, size: 40, channels: 32, layers: 2, seed: 9 }),
     twoByTwoNet(),
     pixelNet(),
+    partsNet(),
+    upsamplingNet(),
+    volumeNet(),
   ];
 
   it('give their outputs to whoever reads them, early, late, twice or never', async () => {

@@ -129,6 +129,37 @@ const CASES: Refused[] = [
     expected: [[1]],
   },
   {
+    why: 'a split into nine parts',
+    reason: /joins or splits 9 tensors/,
+    nodes: [
+      placeholder('x', [-1]),
+      node('parts', 'Split', ['axis', 'x'], { T: FLOAT, num_split: { i: '9' } }),
+      node('y', 'ConcatV2', [...[8, 7, 6, 5, 4, 3, 2, 1].map((i) => `parts:${i}`), 'parts', 'axis'], {
+        T: FLOAT,
+        N: { i: '9' },
+        Tidx: INT,
+      }),
+    ],
+    constants: { axis: ints([], 0) },
+    inputs: () => line(1, 2, 3, 4, 5, 6, 7, 8, 9),
+    expected: [[9, 8, 7, 6, 5, 4, 3, 2, 1]],
+  },
+  {
+    why: 'sixteen joined parts',
+    reason: /joins or splits 16 tensors/,
+    nodes: [
+      placeholder('x', [-1]),
+      node('y', 'ConcatV2', [...Array<string>(16).fill('x'), 'axis'], {
+        T: FLOAT,
+        N: { i: '16' },
+        Tidx: INT,
+      }),
+    ],
+    constants: { axis: ints([], 0) },
+    inputs: () => line(1, 2),
+    expected: [Array.from({ length: 32 }, (_, i) => 1 + (i % 2))],
+  },
+  {
     why: 'strings',
     nodes: [placeholder('x', [-1], STRING), node('y', 'StringToNumber', ['x'], { out_type: FLOAT })],
     inputs: () => ({ x: tf.tensor1d(['1.5', '-2']) }),

@@ -145,6 +145,95 @@ export function pixelNet({ size = 512, steps = 2 } = {}): Net {
   };
 }
 
+/** What is cut, joined and looked up: a graph that moves values only, and tanh. */
+export function partsNet({ rows = 3 } = {}): Net {
+  const TYPES = { T: FLOAT };
+  const nodes: NodeDef[] = [
+    placeholder('x', [-1, 24]),
+    node('quarters', 'Split', ['one', 'x'], { ...TYPES, num_split: { i: '4' } }),
+    node('pieces', 'SplitV', ['quarters', 'sizes', 'one'], { ...TYPES, Tlen: INT, num_split: { i: '3' } }),
+    node('stack', 'Pack', ['quarters:1', 'quarters:2', 'quarters:3'], {
+      ...TYPES,
+      N: { i: '3' },
+      axis: { i: '1' },
+    }),
+    node('rows', 'Unpack', ['stack'], { ...TYPES, num: { i: '3' }, axis: { i: '1' } }),
+    node('sizes_of_ids', 'Abs', ['pieces']),
+    node('ids', 'Cast', ['sizes_of_ids'], { SrcT: FLOAT, DstT: INT, Truncate: { b: false } }),
+    node('looked_up', 'GatherV2', ['table', 'ids', 'zero'], {
+      Tparams: FLOAT,
+      Tindices: INT,
+      Taxis: INT,
+      batch_dims: { i: '0' },
+    }),
+    node('found', 'Squeeze', ['looked_up'], { ...TYPES, squeeze_dims: { list: { i: ['1'] } } }),
+    node(
+      'all',
+      'ConcatV2',
+      [
+        ...['quarters', 'quarters:1', 'quarters:2', 'quarters:3'],
+        ...['pieces', 'pieces:1', 'pieces:2', 'rows', 'rows:1', 'rows:2', 'found', 'x', 'one'],
+      ],
+      { ...TYPES, N: { i: '12' }, Tidx: INT },
+    ),
+    node('y', 'Tanh', ['all']),
+  ];
+  const constants = {
+    zero: ints([], 0),
+    one: ints([], 1),
+    sizes: ints([3], 1, 2, 3),
+    table: disorder([5, 4], 17),
+  };
+  return {
+    name: `parts ${rows}×24`,
+    load: () => graphModel(nodes, constants),
+    inputs: (inputSeed) => ({ x: disorder([rows, 24], inputSeed) }),
+  };
+}
+
+const ones = (count: number) => ({ list: { i: Array<string>(count).fill('1') } });
+
+/** A transposed convolution that doubles an image. */
+export function upsamplingNet({ size = 12, seed = 1 } = {}): Net {
+  const attributes = {
+    ...SAME_CONVOLUTION,
+    strides: { list: { i: ['1', '2', '2', '1'] } },
+    dilations: ones(4),
+  };
+  const nodes = [
+    placeholder('x', [1, size, size, 8]),
+    node('large', 'Conv2DBackpropInput', ['sizes', 'w', 'x'], attributes),
+    node('y', 'Relu', ['large']),
+  ];
+  const constants = { sizes: ints([4], 1, 2 * size, 2 * size, 4), w: weights([3, 3, 4, 8], seed) };
+  return {
+    name: `transposed convolution ${size}×${size}`,
+    load: () => graphModel(nodes, constants),
+    inputs: (inputSeed) => ({ x: disorder([1, size, size, 8], inputSeed) }),
+  };
+}
+
+/** A convolution of volumes. */
+export function volumeNet({ size = 6, seed = 1 } = {}): Net {
+  const attributes = {
+    T: FLOAT,
+    strides: ones(5),
+    dilations: ones(5),
+    padding: bytesAttr('SAME'),
+    data_format: bytesAttr('NDHWC'),
+  };
+  const nodes = [
+    placeholder('x', [-1, size, size, size, 3]),
+    node('convolution', 'Conv3D', ['x', 'w'], attributes),
+    node('y', 'Relu', ['convolution']),
+  ];
+  return {
+    name: `convolution ${size}×${size}×${size}`,
+    load: () => graphModel(nodes, { w: weights([3, 3, 3, 3, 8], seed) }),
+    inputs: (inputSeed) => ({ x: disorder([1, size, size, size, 3], inputSeed) }),
+  };
+}
+
 /** A net's inputs as tensors. */
 export function tensors(net: Net, seed: number): tf.NamedTensorMap {
   return Object.fromEntries(Object.entries(net.inputs(seed)).map(([name, value]) => [name, tensorOf(value)]));
