@@ -21,6 +21,8 @@ type ConversionReport = Pick<
 export type EngineFacts = Omit<ConversionReport, 'calibrationTable'> & {
   /** All of the call of `build`, with its verification. */
   readonly buildCallMs: number;
+  /** When each stage of it began, in ms from its start. */
+  readonly stages: Readonly<Record<string, number>>;
 };
 
 /**
@@ -46,13 +48,17 @@ export async function buildEngine(
   const calibration = hasTable
     ? { table: readFileSync(tableFile, 'utf8') }
     : { inputs: single ? calibrationImages : [input] };
+  const stages: Record<string, number> = {};
   const start = performance.now();
   const report = await tftrt.build(model as tf.GraphModel, {
     precision,
     inputs: [input],
     tolerance: ENGINE_TOLERANCE,
     ...(precision === 'INT8' ? { calibration } : {}),
-    onProgress: ({ stage, message }) => onProgress?.(`${stage}: ${message}`),
+    onProgress: ({ stage, message, elapsedMs }) => {
+      stages[stage] ??= Math.round(elapsedMs);
+      onProgress?.(`${stage}: ${message}`);
+    },
   });
   const buildCallMs = performance.now() - start;
   if (report.calibrationTable && !hasTable) {
@@ -60,5 +66,5 @@ export async function buildEngine(
     writeFileSync(tableFile, report.calibrationTable);
   }
   const { serving, reason, engines, latencyMs, difference, captured, captureReason } = report;
-  return { serving, reason, engines, latencyMs, difference, captured, captureReason, buildCallMs };
+  return { serving, reason, engines, latencyMs, difference, captured, captureReason, buildCallMs, stages };
 }

@@ -21,7 +21,11 @@ export async function measureStarts(options: RunOptions, times: number): Promise
         const prepared = (await process.turn('prepare')) as PreparedFacts;
         starts.push({ contestant: who.name, opened, prepared });
         const engine = prepared.models[0]?.engine;
-        const built = engine ? `, engine ${Math.round(engine.buildCallMs)} ms` : '';
+        const built = engine
+          ? `, engine ${Math.round(engine.buildCallMs)} ms (${Object.entries(engine.stages)
+              .map(([stage, ms]) => `${stage} at ${ms}`)
+              .join(', ')})`
+          : '';
         console.log(
           `${who.name}: library ${Math.round(opened.openMs)} ms, model ${Math.round(prepared.models[0]?.loadMs ?? Number.NaN)} ms${built}, first output after ${Math.round(prepared.firstOutputMs)} ms`,
         );
