@@ -8,6 +8,7 @@
 #include "gpu_functions.h"
 #include "graph_def_functions.h"
 #include "graph_functions.h"
+#include "host_allocator.h"
 #include "napi_helpers.h"
 #include "program_functions.h"
 #include "runtime_functions.h"
@@ -70,6 +71,7 @@ void ListenForExit(napi_env env) {
 
 napi_value Initialize(napi_env env, napi_value exports) {
   try {
+    RefuseImpossibleRequests();
     Register(env, exports);
     Export<Guarded<ForAnotherDevice>>(env, exports, "forAnotherDevice");
     ListenForExit(env);

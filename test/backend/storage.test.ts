@@ -29,6 +29,22 @@ describe('storage', () => {
     expect(live()).to.deep.equal(before_);
   });
 
+  it('refuses more memory than there is, at once', async function () {
+    // A GPU's allocator waits for memory that others may give back.
+    if (tftrt.stats().device.includes('GPU')) this.skip();
+    const before_ = live();
+    const begun = performance.now();
+    for (const work of [
+      () => tf.fill([1e6, 1e6], 1),
+      () => tf.tidy(() => tf.matMul(tf.ones([1e6, 1]), tf.ones([1, 1e6]))),
+    ]) {
+      const error = await errorOf(work);
+      expect(error.code, error.message).to.equal('TFTRT_RESOURCE_EXHAUSTED');
+    }
+    expect(performance.now() - begun, 'ms').to.be.below(5000);
+    expect(live()).to.deep.equal(before_);
+  });
+
   it('keeps complex numbers', async () => {
     const before_ = live();
     const complex = tf.tidy(() => tf.complex([[1, 2]], [[3, 4]]));
