@@ -115,7 +115,8 @@ tf::GraphDef Segment(tf::GraphDef graph, const std::vector<std::string>& feeds,
   parameters["max_workspace_size_bytes"].set_i(options.max_workspace_size_bytes > 0
                                                    ? options.max_workspace_size_bytes
                                                    : std::numeric_limits<int64_t>::max() - 512);
-  parameters["maximum_cached_engines"].set_i(options.maximum_cached_engines);
+  // Each set of shapes has a graph of its own, with one engine for each segment.
+  parameters["maximum_cached_engines"].set_i(1);
   parameters["use_calibration"].set_b(options.precision == "INT8" && options.use_calibration);
   parameters["profile_strategy"].set_s(options.profile_strategy);
   parameters["use_implicit_batch"].set_b(options.implicit_batch);

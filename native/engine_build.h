@@ -16,7 +16,6 @@ struct EngineOptions {
   std::string precision;  // FP32, FP16 or INT8; whether FP32 may be TF32 is the runtime's choice
   int minimum_segment_size = 3;
   int64_t max_workspace_size_bytes = 0;  // 0: as much as there is
-  int maximum_cached_engines = 1;
   // The oldest mode of TensorRT, with a batch dimension apart from the shapes: the only one that calibrates.
   bool implicit_batch = false;
   // The largest batch of implicit_batch; 0: that of the first sample.

@@ -114,7 +114,6 @@ Napi::Value BuildEngineFiles(EnvState& state, const Napi::CallbackInfo& info) {
   options.profile_strategy = TextOf(request, "profileStrategy");
   options.minimum_segment_size = request.Get("minimumSegmentSize").As<Napi::Number>();
   options.max_workspace_size_bytes = request.Get("maxWorkspaceSizeBytes").As<Napi::Number>();
-  options.maximum_cached_engines = request.Get("maximumCachedEngines").As<Napi::Number>();
   options.implicit_batch = request.Get("implicitBatch").As<Napi::Boolean>();
   options.use_calibration = request.Get("useCalibration").As<Napi::Boolean>();
   options.max_batch_size = request.Get("maxBatchSize").As<Napi::Number>();

@@ -22,17 +22,22 @@ export interface Configuration {
   devices?: readonly string[];
   /**
    * Share of a GPU's memory that TensorFlow's allocator may take, above 0 and at most 1. TensorRT's engines and their scratch
-   * come out of it; CUDA's own libraries (about 1 GiB) do not.
+   * come out of it; CUDA's own libraries (about 1 GiB) do not. Engines are built in a process of their own, one for each build that
+   * goes on: while it lives, it may take as much again, and CUDA's libraries once more. It takes no more than it needs, whatever
+   * `allowGrowth` says, and gives all back when the engines are built. Without a limit it takes what others leave free.
    */
   perProcessGpuMemoryFraction?: number;
-  /** The same in bytes; wins over the fraction. */
+  /** The same in bytes, the process that builds included; wins over the fraction. */
   memoryLimitBytes?: number;
   /**
    * The part of that memory in which CUDA graphs are recorded, taken as one piece when the first one is. Default 1 GiB; 0 for
    * no CUDA graphs.
    */
   graphArenaBytes?: number;
-  /** Start small and let the allocator grow, instead of taking its share at the start. Default true. */
+  /**
+   * Start small and let the allocator grow, instead of taking its share at the start. Default true. With false and no limit nothing
+   * is left of the GPU for the process that builds engines.
+   */
   allowGrowth?: boolean;
   /**
    * How a GPU computes float32 matrix products and convolutions: `FP32` (the default) exactly, `TF32` faster, with operands
@@ -44,10 +49,11 @@ export interface Configuration {
   maxWorkspaceSizeBytes?: number;
   minimumSegmentSize?: number;
   maximumCachedEngines?: number;
+  useCalibration?: boolean;
   /**
    * Whether engines of that precision are built in the background, one at a time, for models that are run many times with the
-   * same shapes, and serve from then on where they are right and faster. Not for `INT8`, which needs sample inputs. TensorRT
-   * is loaded at the first use of the backend then. Default false.
+   * same shapes, and serve from then on where they are right and faster; `build` may say otherwise for a model. Not for `INT8`, which
+   * needs sample inputs. TensorRT is loaded at the first use of the backend then. Default false.
    */
   allowBuildAtRuntime?: boolean;
   /** The engine cache's size on the disk. Default 20 GiB. */
@@ -71,6 +77,7 @@ const KNOWN: ReadonlySet<string> = new Set<keyof Configuration>([
   'maxWorkspaceSizeBytes',
   'minimumSegmentSize',
   'maximumCachedEngines',
+  'useCalibration',
   'engineCacheBytes',
   'allowBuildAtRuntime',
   'allowGrowth',
@@ -110,7 +117,7 @@ export function choose(configuration: Configuration): void {
   }
   requireOptions('configure', configuration, KNOWN);
   const { device, devices, precision, perProcessGpuMemoryFraction: fraction } = configuration;
-  for (const name of ['allowBuildAtRuntime', 'allowGrowth'] as const) {
+  for (const name of ['allowBuildAtRuntime', 'allowGrowth', 'useCalibration'] as const) {
     const value = configuration[name];
     if (value !== undefined && typeof value !== 'boolean')
       throw invalid(`${name} is ${value}`, 'true or false');

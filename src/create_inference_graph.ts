@@ -12,15 +12,16 @@ import type { SignatureEndpoint } from './models/signature';
 import { type NativeRuntime, nativeRuntime, requireTensorRt } from './native';
 import { requireOptions } from './options';
 import { parseTensorName } from './program/graph_def';
+import { memoryAdvice, memoryLimitOf, workspaceBytes } from './tensorrt/build_memory';
 import { runBuildProcess } from './tensorrt/build_process';
-import { type StoredTensor, storeTensor } from './tensorrt/build_request';
+import { type BuildRequest, type StoredTensor, storeTensor } from './tensorrt/build_request';
 import { type BuildProgress, deviceOption, PRECISIONS, type Precision } from './tensorrt/options';
 
 /** As TensorFlow 1's `trt.create_inference_graph` takes them. */
 export interface InferenceGraphOptions {
   /** The largest first dimension of the inputs that engines serve. Default 1. */
   maxBatchSize?: number;
-  /** Memory that one layer may use for its scratch. Default: as much as there is. */
+  /** Memory that one layer may use for its scratch, as for `build`. Default: as much as there is. */
   maxWorkspaceSizeBytes?: number;
   /** Default: the precision that `configure` set, FP32 without it. */
   precisionMode?: Precision;
@@ -155,36 +156,35 @@ async function convert(
     );
   }
   const begun = performance.now();
-  const { built, log } = await runBuildProcess(
-    folder,
-    {
-      precision,
-      ...options,
-      device: deviceOption(runtime),
-      graphFile: 'source.pb',
-      feeds: inputs.map(({ node }) => node),
-      fetches,
-      initializers: [],
-      samples: [sample],
-      calibration: stored,
-      calibrationTables: {},
-      maximumCachedEngines: 1,
-      useCalibration: true,
-      implicitBatch: true,
-      profileStrategy: 'Range',
-      embed: true,
-      nameSuffix: `_${createHash('sha256')
-        .update(graphDef)
-        .update(JSON.stringify([precision, options, fetches, inputs]))
-        .digest('hex')
-        .slice(0, 8)}`,
-    },
-    (stage) =>
-      onProgress?.({
-        stage: stage as BuildProgress['stage'],
-        message: stage,
-        elapsedMs: performance.now() - begun,
-      }),
+  const request: BuildRequest = {
+    precision,
+    ...options,
+    maxWorkspaceSizeBytes: workspaceBytes(options.maxWorkspaceSizeBytes, runtime),
+    device: deviceOption(runtime),
+    memoryLimit: memoryLimitOf(runtime.configuration),
+    graphFile: 'source.pb',
+    feeds: inputs.map(({ node }) => node),
+    fetches,
+    initializers: [],
+    samples: [sample],
+    calibration: stored,
+    calibrationTables: {},
+    useCalibration: true,
+    implicitBatch: true,
+    profileStrategy: 'Range',
+    embed: true,
+    nameSuffix: `_${createHash('sha256')
+      .update(graphDef)
+      .update(JSON.stringify([precision, options, fetches, inputs]))
+      .digest('hex')
+      .slice(0, 8)}`,
+  };
+  const { built, log } = await runBuildProcess(folder, request, (stage) =>
+    onProgress?.({
+      stage: stage as BuildProgress['stage'],
+      message: stage,
+      elapsedMs: performance.now() - begun,
+    }),
   );
   const isEmpty = (name: string) =>
     !fs.statSync(path.join(folder, `${name}.engine`), { throwIfNoEntry: false })?.size;
@@ -199,11 +199,11 @@ async function convert(
   } else if (failed.length === built.engines.length) {
     throw new TftrtError(
       'TFTRT_ENGINE_BUILD_FAILED',
-      `createInferenceGraph: TensorRT could build none of the graph's engines. ${reasons.join('\n')}`,
+      `createInferenceGraph: TensorRT could build none of the graph's engines. ${reasons.join('\n')}${memoryAdvice(log.lack, request)}`,
     );
   } else if (failed.length > 0) {
     console.warn(
-      `tftrt: createInferenceGraph: TensorRT could not build ${failed.length} of ${built.engines.length} engines, whose parts of the graph stay in TensorFlow. ${reasons.join('\n')}`,
+      `tftrt: createInferenceGraph: TensorRT could not build ${failed.length} of ${built.engines.length} engines, whose parts of the graph stay in TensorFlow. ${reasons.join('\n')}${memoryAdvice(log.lack, request)}`,
     );
   }
   return new Uint8Array(await fs.promises.readFile(path.join(folder, 'graph.pb')));

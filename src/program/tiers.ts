@@ -179,6 +179,11 @@ export class Tiers {
     return variant.capture === 'done' ? undefined : (variant.reason ?? 'it is being captured');
   }
 
+  /** For how many sets of shapes, or ranges, there are engines. */
+  enginesOf(key: string): number {
+    return this.signatures.get(key)?.engines.length ?? 0;
+  }
+
   dispose(): void {
     this.disposed = true;
     for (const signature of this.signatures.values()) {

@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import type { TensorInfo } from '@tensorflow/tfjs-core';
+import { TftrtError } from '../errors';
 import type { Handle } from '../native';
 import type { Request } from '../program/requests';
 import type { Buildable, BuildContext } from './context';
@@ -13,6 +14,7 @@ import {
 } from './options';
 import { type BuildProfile, bindSample, hold, profilesOf } from './profiles';
 import { ConversionReport, type ProfileReport } from './report';
+import { setRuntimeBuilds } from './runtime_builds';
 import { serveEngines } from './serving';
 
 /**
@@ -32,6 +34,23 @@ export async function buildModel(
   } finally {
     if (claimed) addon.endBuild();
   }
+}
+
+/** A run that TensorRT refuses goes to the segment that the engine was made of, which has lost its weights. */
+function explained(error: unknown, label: string): unknown {
+  if (
+    !(error instanceof TftrtError) ||
+    !error.message.includes('You must feed a value for placeholder tensor')
+  ) {
+    return error;
+  }
+  return new TftrtError(
+    'TFTRT_ENGINE_BUILD_FAILED',
+    `TensorRT does not run the engines of ${label} on the samples. Mostly their scratch finds no room in the GPU's memory that ` +
+      'TensorFlow may take: raise memoryLimitBytes or perProcessGpuMemoryFraction, dispose of models and tensors, or set a lower ' +
+      'maxWorkspaceSizeBytes. TensorFlow goes on serving the model.',
+    { cause: error },
+  );
 }
 
 class Build implements BuildContext {
@@ -67,6 +86,7 @@ class Build implements BuildContext {
         for (const [engine, table] of Object.entries(content.calibrationTables))
           tables[`${index}/${engine}`] = table;
       }
+      if (!this.background) setRuntimeBuilds(program, this.given);
       this.tell('done', 'done');
       return new ConversionReport(
         model.label,
@@ -91,8 +111,15 @@ class Build implements BuildContext {
     calibration: Calibration,
   ): Promise<{ report: ProfileReport; content: EngineContent }> {
     const found = await findOrBuildEngines(this, profile, graph, calibration);
+    const { content } = found;
     try {
-      return { content: found.content, report: await serveEngines(this, profile, request, graph, found) };
+      const report = await serveEngines(this, profile, request, graph, found);
+      return {
+        content,
+        report: content.memory === undefined ? report : { ...report, buildMemory: content.memory },
+      };
+    } catch (error) {
+      throw explained(error, this.model.label);
     } finally {
       if (found.temporary) fs.rmSync(found.directory, { recursive: true, force: true });
     }

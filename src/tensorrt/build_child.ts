@@ -6,6 +6,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { choose } from '../config';
 import { type Handle, nativeRuntime, requireTensorRt } from '../native';
+import type { BuildMemory } from './build_memory';
 import type { BuildMessage, BuildRequest, StoredTensor } from './build_request';
 
 function send(message: BuildMessage): Promise<void> {
@@ -16,9 +17,10 @@ function send(message: BuildMessage): Promise<void> {
 
 async function main(folder: string, parent: number): Promise<void> {
   const request = JSON.parse(fs.readFileSync(path.join(folder, 'request.json'), 'utf8')) as BuildRequest;
-  const { precision, device, samples, calibration } = request;
+  const { precision, device, memoryLimit, samples, calibration } = request;
   // Layers that stay in float32 in an FP16 or INT8 engine may use TF32: they err less than the others all the same.
-  choose({ device, precision: precision === 'FP32' ? 'FP32' : 'TF32', graphArenaBytes: 0 });
+  // The memory grows as it is needed: the process that this one builds for may hold most of the GPU's.
+  choose({ ...memoryLimit, device, precision: precision === 'FP32' ? 'FP32' : 'TF32', graphArenaBytes: 0 });
   const runtime = nativeRuntime();
   requireTensorRt();
   // However that process ends: nobody waits for the engines then, and building keeps the GPU busy for minutes.
@@ -35,7 +37,13 @@ async function main(folder: string, parent: number): Promise<void> {
     },
     (stage) => void send({ stage }),
   );
-  await send({ result });
+  await send({ result, memory: memoryTaken() });
+}
+
+function memoryTaken(): BuildMemory | undefined {
+  const { devicePeakBytes, deviceLimitBytes } = nativeRuntime().addon.stats();
+  if (devicePeakBytes === undefined || deviceLimitBytes === undefined) return undefined;
+  return { peakBytes: devicePeakBytes, limitBytes: deviceLimitBytes };
 }
 
 function loadTensor(folder: string, { dtype, shape, file, strings }: StoredTensor): Handle {

@@ -6,7 +6,14 @@ export interface BuildLog {
   readonly failed: Readonly<Record<string, string>>;
   /** Warnings and errors of TF-TRT and TensorRT, without time and place. */
   readonly problems: readonly string[];
+  /** What there was too little of: memory of the GPU, or of it what a layer may use as scratch. */
+  readonly lack?: 'memory' | 'workspace';
 }
+
+/** How TensorFlow, CUDA and TensorRT put it. All lines count: TensorFlow's allocator and CUDA have files of their own. */
+const OUT_OF_WORKSPACE = /insufficient workspace/i;
+const OUT_OF_MEMORY =
+  /out ?of (GPU )?memory|OOM when allocating|insufficient memory|memory is insufficient|GPU memory .* could not be allocated/i;
 
 const LINE = /^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+): ([IWEF]) (\S+?):\d+\] (.*)$/;
 
@@ -33,7 +40,8 @@ export function readLog(text: string): BuildLog {
     }
     if (level !== 'I' && /tf2tensorrt/.test(file)) problems.push(message);
   }
-  return { buildMs, failed, problems };
+  const lack = OUT_OF_WORKSPACE.test(text) ? 'workspace' : OUT_OF_MEMORY.test(text) ? 'memory' : undefined;
+  return { buildMs, failed, problems, ...(lack === undefined ? {} : { lack }) };
 }
 
 /** Rows of TensorFlow's table of ops that were not converted: op, reason, count. */

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import path from 'node:path';
 import { TftrtError } from '../errors';
 import { type BuildLog, readLog } from './build_log';
+import { type BuildMemory, memoryAdvice } from './build_memory';
 import type { BuildMessage, BuildRequest, BuiltEngines } from './build_request';
 
 /** TensorFlow's table of what it did not convert, and why. */
@@ -12,6 +13,7 @@ const BUILDER = path.join(__dirname, 'build_child.js');
 
 export interface BuildOutcome {
   readonly built: BuiltEngines;
+  readonly memory?: BuildMemory;
   readonly log: BuildLog;
   /** TensorFlow's CSV of ops that were not converted; empty where it wrote none. */
   readonly notConverted: string;
@@ -57,6 +59,7 @@ export async function runBuildProcess(
   child.stdout!.on('data', (data) => output.push(data));
   child.stderr!.on('data', (data) => output.push(data));
   let built: BuiltEngines | undefined;
+  let memory: BuildMemory | undefined;
   let failure: { code: string; message: string } | undefined;
   let thrown: unknown;
   const tell = (stage: string) => {
@@ -69,7 +72,7 @@ export async function runBuildProcess(
   };
   child.on('message', (message: BuildMessage) => {
     if ('stage' in message) tell(message.stage);
-    else if ('result' in message) built = message.result;
+    else if ('result' in message) ({ result: built, memory } = message);
     else failure = message.error;
   });
   const ended = await new Promise<string>((resolve, reject) => {
@@ -89,17 +92,18 @@ export async function runBuildProcess(
   if (thrown !== undefined) throw thrown;
   const log = readLog(Buffer.concat(output).toString());
   if (built === undefined) {
+    const lack = log.lack ?? (failure?.code === 'TFTRT_RESOURCE_EXHAUSTED' ? 'memory' : undefined);
     throw new TftrtError(
       failure?.code === 'TFTRT_INVALID_ARGUMENT' ? failure.code : 'TFTRT_ENGINE_BUILD_FAILED',
       `Building the TensorRT engines failed: ${failure?.message ?? `the process that builds them ${ended}`}. ` +
-        `TensorFlow goes on serving the model.${log.problems.length > 0 ? `\n${log.problems.slice(0, 5).join('\n')}` : ''}`,
+        `TensorFlow goes on serving the model.${memoryAdvice(lack, request)}${log.problems.length > 0 ? `\n${log.problems.slice(0, 5).join('\n')}` : ''}`,
     );
   }
   const notConverted = fs.existsSync(csv) ? fs.readFileSync(csv, 'utf8') : '';
   for (const name of fs.readdirSync(folder)) {
     if (name !== 'graph.pb' && !name.endsWith('.engine')) fs.rmSync(path.join(folder, name));
   }
-  return { built, log, notConverted };
+  return { built, log, notConverted, ...(memory === undefined ? {} : { memory }) };
 }
 
 /** Has nothing of the child keep the event loop alive. */

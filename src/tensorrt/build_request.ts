@@ -1,11 +1,13 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import type { BuildMemory, MemoryLimit } from './build_memory';
 import type { Precision } from './options';
 
 /** What the process that builds engines is asked for; a file `request.json` in the folder that it fills. */
 export interface BuildRequest {
   readonly precision: Precision;
   readonly device: string;
+  readonly memoryLimit: MemoryLimit;
   /** TensorFlow's GraphDef, in the same folder. */
   readonly graphFile: string;
   readonly feeds: string[];
@@ -17,7 +19,6 @@ export interface BuildRequest {
   readonly calibrationTables: Record<string, string>;
   readonly minimumSegmentSize: number;
   readonly maxWorkspaceSizeBytes: number;
-  readonly maximumCachedEngines: number;
   readonly useCalibration: boolean;
   readonly implicitBatch: boolean;
   readonly profileStrategy: 'Range' | 'Range+Optimal';
@@ -50,7 +51,7 @@ export interface BuiltEngines {
 /** Messages of the process that builds. */
 export type BuildMessage =
   | { readonly stage: string }
-  | { readonly result: BuiltEngines }
+  | { readonly result: BuiltEngines; readonly memory?: BuildMemory }
   | { readonly error: { readonly code: string; readonly message: string } };
 
 /** Writes values beside the request. */

@@ -8,11 +8,12 @@ import { TftrtError } from '../errors';
 import type { Handle } from '../native';
 import { nextTurn } from '../turn';
 import { readNotConverted } from './build_log';
+import { type BuildMemory, memoryAdvice, memoryLimitOf, workspaceBytes } from './build_memory';
 import { runBuildProcess } from './build_process';
 import { type BuildRequest, type StoredTensor, storeTensor } from './build_request';
 import type { BuildContext } from './context';
 import { engineKey, findEngines, keepEngines, newEngineFolder } from './engine_cache';
-import { type BuildProgress, deviceOption, invalid, isCalibrated } from './options';
+import { type BuildProgress, decisiveOptions, deviceOption, invalid, isCalibrated } from './options';
 import type { BuildProfile, Corners } from './profiles';
 import type { EngineReport, NativeReport } from './report';
 
@@ -24,6 +25,7 @@ export interface EngineContent {
   readonly native: NativeReport[];
   readonly initializers: string[];
   readonly calibrationTables: Record<string, string>;
+  readonly memory?: BuildMemory;
 }
 
 /** Engines in a folder, and what is known of them. */
@@ -59,10 +61,9 @@ export async function findOrBuildEngines(
       'profiles whose min and max are equal, one for each shape',
     );
   }
-  const { tolerance: _tolerance, force: _force, cache: _cache, ...decisive } = options;
   const key = engineKey({
     fingerprint,
-    ...decisive,
+    ...decisiveOptions(options),
     corners: profile.corners,
     calibration: calibrated ? await hashOfSets(model.backend, calibration) : null,
     tensorFlow: runtime.tensorFlowVersion,
@@ -128,6 +129,7 @@ async function buildInto(
   const request: BuildRequest = {
     precision: options.precision,
     device: deviceOption(backend.runtime),
+    memoryLimit: memoryLimitOf(backend.runtime.configuration),
     graphFile: 'source.pb',
     ...endpoints,
     samples: await store('sample', profile.samples),
@@ -137,8 +139,7 @@ async function buildInto(
         : [],
     calibrationTables: calibration.tables,
     minimumSegmentSize: options.minimumSegmentSize,
-    maxWorkspaceSizeBytes: options.maxWorkspaceSizeBytes,
-    maximumCachedEngines: options.maximumCachedEngines,
+    maxWorkspaceSizeBytes: workspaceBytes(options.maxWorkspaceSizeBytes, backend.runtime),
     useCalibration: options.useCalibration,
     implicitBatch: calibrated,
     profileStrategy: profile.tuned ? 'Range+Optimal' : 'Range',
@@ -147,7 +148,7 @@ async function buildInto(
     nameSuffix: '',
   };
   const begun = performance.now();
-  const { built, log, notConverted } = await runBuildProcess(
+  const { built, log, notConverted, memory } = await runBuildProcess(
     folder,
     request,
     (stage) =>
@@ -172,7 +173,7 @@ async function buildInto(
     throw new TftrtError(
       'TFTRT_ENGINE_BUILD_FAILED',
       `TensorRT could not build the engine ${failed.name} (${failed.nodes} nodes) of ${model.label}: ` +
-        `${log.failed[failed.name] ?? log.problems.at(-1) ?? 'it gave no reason'}. TensorFlow goes on serving the model.`,
+        `${log.failed[failed.name] ?? log.problems.at(-1) ?? 'it gave no reason'}. TensorFlow goes on serving the model.${memoryAdvice(log.lack, request)}`,
     );
   }
   return {
@@ -180,6 +181,7 @@ async function buildInto(
     native: nativeOps(built.native, readNotConverted(notConverted), options.minimumSegmentSize),
     initializers: endpoints.initializers,
     calibrationTables: built.calibrationTables,
+    ...(memory === undefined ? {} : { memory }),
   };
 }
 

@@ -34,13 +34,28 @@ export interface BuildOptions {
   calibration?: { inputs: ModelInputs[] } | { table: string };
   /** Names of the outputs, as for `execute`. Default: those of `predict`. */
   outputs?: string[];
-  /** Memory that one layer may use for its scratch. Default: as much as there is. */
+  /**
+   * Memory that one layer may use for its scratch. Default: as much as there is; never more than TensorFlow's allocator may take,
+   * where `configure` limits that.
+   */
   maxWorkspaceSizeBytes?: number;
   /** Nodes that a part of the graph must have to become an engine, at least 3 (fewer have ended the process). Default 3. */
   minimumSegmentSize?: number;
-  /** Engines that one segment keeps. Default 1. */
+  /**
+   * For how many sets of shapes, or ranges, the model may have engines before no more are built at run time, and TensorFlow
+   * serves the others: a bound of `allowBuildAtRuntime`. What `build` itself is asked for, it builds. Default: what `configure`
+   * set, any number without it.
+   */
   maximumCachedEngines?: number;
-  /** INT8: whether to calibrate; false for graphs that have quantisation nodes of their own. Default true. */
+  /**
+   * Whether, from this build on, engines are built in the background for other shapes with which this model is run many times,
+   * with this build's options; false: for none. Default: what `configure` set. Not for INT8 with calibration.
+   */
+  allowBuildAtRuntime?: boolean;
+  /**
+   * INT8: whether to calibrate; false for graphs that have quantisation nodes of their own. Default: what `configure` set, true
+   * without it.
+   */
   useCalibration?: boolean;
   /** Whether engines are kept on the disk, and taken from there. Default true. */
   cache?: boolean;
@@ -77,7 +92,6 @@ export interface ResolvedOptions {
   readonly precision: Precision;
   readonly maxWorkspaceSizeBytes: number;
   readonly minimumSegmentSize: number;
-  readonly maximumCachedEngines: number;
   readonly useCalibration: boolean;
   readonly cache: boolean;
   readonly tolerance: number;
@@ -95,6 +109,7 @@ const KNOWN: ReadonlySet<string> = new Set<keyof BuildOptions>([
   'maxWorkspaceSizeBytes',
   'minimumSegmentSize',
   'maximumCachedEngines',
+  'allowBuildAtRuntime',
   'useCalibration',
   'cache',
   'tolerance',
@@ -117,10 +132,20 @@ export function isCalibrated({
   return precision === 'INT8' && useCalibration;
 }
 
+/**
+ * What of the options engines depend on, for their name in the cache: with other names, or in another order, the engines that
+ * are there would not be found.
+ */
+export function decisiveOptions(options: ResolvedOptions): Readonly<Record<string, unknown>> {
+  const { precision, maxWorkspaceSizeBytes, minimumSegmentSize, useCalibration } = options;
+  // A segment has one engine, however many sets of shapes the model has engines for.
+  return { precision, maxWorkspaceSizeBytes, minimumSegmentSize, maximumCachedEngines: 1, useCalibration };
+}
+
 /** Throws `TFTRT_INVALID_ARGUMENT` for an option that is unknown or has a wrong value. */
 export function resolveOptions(options: BuildOptions, configuration: Configuration): ResolvedOptions {
   requireOptions('build', options, KNOWN);
-  for (const name of ['useCalibration', 'cache', 'force'] as const) {
+  for (const name of ['allowBuildAtRuntime', 'useCalibration', 'cache', 'force'] as const) {
     const value = options[name];
     if (value != null && typeof value !== 'boolean') throw invalid(`${name} is ${value}`, 'true or false');
   }
@@ -137,21 +162,26 @@ export function resolveOptions(options: BuildOptions, configuration: Configurati
     precision,
     maxWorkspaceSizeBytes: options.maxWorkspaceSizeBytes ?? configuration.maxWorkspaceSizeBytes ?? 0,
     minimumSegmentSize: options.minimumSegmentSize ?? configuration.minimumSegmentSize ?? 3,
-    maximumCachedEngines: options.maximumCachedEngines ?? configuration.maximumCachedEngines ?? 1,
-    useCalibration: options.useCalibration ?? true,
+    useCalibration: options.useCalibration ?? configuration.useCalibration ?? true,
     cache: options.cache ?? true,
     tolerance: options.tolerance ?? TOLERANCES[precision],
     force: options.force ?? false,
   };
   requireInteger('maxWorkspaceSizeBytes', resolved.maxWorkspaceSizeBytes, 0);
   requireInteger('minimumSegmentSize', resolved.minimumSegmentSize, 3);
-  requireInteger('maximumCachedEngines', resolved.maximumCachedEngines, 1);
+  requireInteger('maximumCachedEngines', options.maximumCachedEngines ?? 1, 1);
   if (!(typeof resolved.tolerance === 'number' && resolved.tolerance >= 0))
     throw invalid(`tolerance is ${resolved.tolerance}`, 'a number, 0 or above');
   if (isCalibrated(resolved) && options.calibration === undefined) {
     throw invalid(
       'INT8 needs `calibration`',
       '{ inputs: [sample inputs…] }, { table } from an earlier report, or useCalibration: false for a graph with quantisation nodes',
+    );
+  }
+  if (isCalibrated(resolved) && options.allowBuildAtRuntime) {
+    throw invalid(
+      'allowBuildAtRuntime is true for INT8, which is calibrated with samples of each shape',
+      'another precision, or false and a build for all shapes that are needed',
     );
   }
   if (options.calibration !== undefined) requireCalibration(options.calibration);

@@ -1,3 +1,4 @@
+import type { BuildMemory } from './build_memory';
 import type { Precision } from './options';
 
 /** One TensorRT engine: a segment of the graph. */
@@ -37,6 +38,8 @@ export interface ProfileReport {
   /** Whether it is replayed as a CUDA graph; if not, why. */
   readonly captured: boolean;
   readonly captureReason?: string;
+  /** What building the engines took of the GPU's memory, also when that was in an earlier process. */
+  readonly buildMemory?: BuildMemory;
 }
 
 /** What `build` did. `toString` gives it as text. */
@@ -114,19 +117,24 @@ export class ConversionReport {
 }
 
 function describe(profile: ProfileReport): string[] {
-  const { engines, native, latencyMs, difference } = profile;
+  const { engines, native, latencyMs, difference, buildMemory } = profile;
   const shapes = profile.shapes.map((corners) => corners.map((shape) => `[${shape}]`).join('…')).join(', ');
   const lines = [
     `inputs ${shapes}: served by ${profile.serving === 'tensorrt' ? 'TensorRT' : 'TensorFlow'} (${profile.reason})`,
   ];
   for (const engine of engines) {
     lines.push(
-      `  ${engine.name}: ${engine.nodes} nodes, ${engine.precision}, ${(engine.sizeBytes / 2 ** 20).toFixed(1)} MiB, ` +
+      `  ${engine.name}: ${engine.nodes} nodes, ${engine.precision}, ${mebibytes(engine.sizeBytes)}, ` +
         `${engine.fromCache ? 'from the cache; built in' : 'built in'} ${seconds(engine.buildMs)}`,
       `    ${Object.entries(engine.ops)
         .sort(([, a], [, b]) => b - a)
         .map(([op, count]) => `${count} ${op}`)
         .join(', ')}`,
+    );
+  }
+  if (buildMemory !== undefined) {
+    lines.push(
+      `  building took ${mebibytes(buildMemory.peakBytes)} of the GPU's memory (${mebibytes(buildMemory.limitBytes)} allowed)`,
     );
   }
   for (const { op, count, reason } of native) lines.push(`  in TensorFlow: ${count} ${op} (${reason})`);
@@ -142,6 +150,10 @@ function describe(profile: ProfileReport): string[] {
     `  ${profile.captured ? 'replayed as a CUDA graph' : `not a CUDA graph: ${profile.captureReason ?? 'unknown'}`}`,
   );
   return lines;
+}
+
+function mebibytes(bytes: number): string {
+  return `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 }
 
 function seconds(ms: number): string {

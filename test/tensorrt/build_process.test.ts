@@ -13,6 +13,7 @@ import { errorOf } from '../support/tftrt';
 const REQUEST: BuildRequest = {
   precision: 'FP32',
   device: 'cpu',
+  memoryLimit: {},
   graphFile: 'source.pb',
   feeds: [],
   fetches: ['y:0'],
@@ -22,7 +23,6 @@ const REQUEST: BuildRequest = {
   calibrationTables: {},
   minimumSegmentSize: 3,
   maxWorkspaceSizeBytes: 0,
-  maximumCachedEngines: 1,
   useCalibration: true,
   implicitBatch: false,
   profileStrategy: 'Range',

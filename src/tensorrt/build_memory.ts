@@ -1,0 +1,68 @@
+// The GPU's memory for the process that builds engines. TensorRT's builder allocates from TensorFlow's allocator there, as engines do
+// where they serve, so that its limit holds for both; ways to compute a layer that do not fit are left out.
+
+import type { Configuration } from '../config';
+import type { NativeRuntime } from '../native';
+import type { BuildLog } from './build_log';
+import type { BuildRequest } from './build_request';
+
+/** The options of `configure` that hold for the process that builds, too. */
+export type MemoryLimit = Pick<Configuration, 'memoryLimitBytes' | 'perProcessGpuMemoryFraction'>;
+
+/** What building took of the GPU's memory, CUDA's own libraries apart. */
+export interface BuildMemory {
+  /** The most that was in use at a time. */
+  readonly peakBytes: number;
+  /** What might have been. */
+  readonly limitBytes: number;
+}
+
+/** As much for the process that builds as for this one. */
+export function memoryLimitOf({ memoryLimitBytes, perProcessGpuMemoryFraction }: Configuration): MemoryLimit {
+  return { memoryLimitBytes, perProcessGpuMemoryFraction };
+}
+
+/**
+ * The scratch of one layer, 0 for any. It cannot serve with more than this process may take for other than CUDA graphs, where
+ * that is limited.
+ */
+export function workspaceBytes(
+  wanted: number,
+  { configuration, addon }: Pick<NativeRuntime, 'configuration' | 'addon'>,
+): number {
+  if (nameOf(configuration) === undefined) return wanted;
+  const { deviceLimitBytes } = addon.stats();
+  if (deviceLimitBytes === undefined) return wanted;
+  return wanted === 0 ? deviceLimitBytes : Math.min(wanted, deviceLimitBytes);
+}
+
+/** What to do where a build failed and its log tells of a lack of memory, to be appended to the reason; else nothing. */
+export function memoryAdvice(
+  lack: BuildLog['lack'],
+  { memoryLimit, maxWorkspaceSizeBytes }: Pick<BuildRequest, 'memoryLimit' | 'maxWorkspaceSizeBytes'>,
+): string {
+  if (lack === undefined) return '';
+  const limit = nameOf(memoryLimit);
+  if (lack === 'workspace' && maxWorkspaceSizeBytes > 0) {
+    return (
+      ` A layer needs more scratch than the ${maxWorkspaceSizeBytes} bytes that it may have: raise maxWorkspaceSizeBytes` +
+      `${limit === undefined ? '' : `, and ${limit}, which bounds it`}.`
+    );
+  }
+  if (limit === undefined) {
+    return (
+      ' The memory of the GPU ran out: building takes what this process and others leave free. Leave more free, ' +
+      'for one by a memoryLimitBytes for this process, or build for smaller shapes.'
+    );
+  }
+  return (
+    ` The memory of the GPU ran out: the process that builds may take as much as this one (${limit}: ${memoryLimit[limit]}), ` +
+    `as far as the GPU has it free. Raise ${limit}, leave more of the GPU free, or build for smaller shapes.`
+  );
+}
+
+/** The option that limits the memory. */
+function nameOf(limit: MemoryLimit): keyof MemoryLimit | undefined {
+  if (limit.memoryLimitBytes !== undefined) return 'memoryLimitBytes';
+  return limit.perProcessGpuMemoryFraction === undefined ? undefined : 'perProcessGpuMemoryFraction';
+}
