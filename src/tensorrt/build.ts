@@ -1,8 +1,8 @@
 import fs from 'node:fs';
 import type { TensorInfo } from '@tensorflow/tfjs-core';
-import { TftrtError } from '../errors';
 import type { Handle } from '../native';
 import type { Request } from '../program/requests';
+import { refusedRun } from './build_memory';
 import type { Buildable, BuildContext } from './context';
 import { type Calibration, type EngineContent, findOrBuildEngines } from './engines';
 import {
@@ -34,23 +34,6 @@ export async function buildModel(
   } finally {
     if (claimed) addon.endBuild();
   }
-}
-
-/** A run that TensorRT refuses goes to the segment that the engine was made of, which has lost its weights. */
-function explained(error: unknown, label: string): unknown {
-  if (
-    !(error instanceof TftrtError) ||
-    !error.message.includes('You must feed a value for placeholder tensor')
-  ) {
-    return error;
-  }
-  return new TftrtError(
-    'TFTRT_ENGINE_BUILD_FAILED',
-    `TensorRT does not run the engines of ${label} on the samples. Mostly their scratch finds no room in the GPU's memory that ` +
-      'TensorFlow may take: raise memoryLimitBytes or perProcessGpuMemoryFraction, dispose of models and tensors, or set a lower ' +
-      'maxWorkspaceSizeBytes. TensorFlow goes on serving the model.',
-    { cause: error },
-  );
 }
 
 class Build implements BuildContext {
@@ -119,7 +102,7 @@ class Build implements BuildContext {
         report: content.memory === undefined ? report : { ...report, buildMemory: content.memory },
       };
     } catch (error) {
-      throw explained(error, this.model.label);
+      throw refusedRun(error, this.model.label);
     } finally {
       if (found.temporary) fs.rmSync(found.directory, { recursive: true, force: true });
     }

@@ -13,7 +13,7 @@ export interface BuildLog {
 /** How TensorFlow, CUDA and TensorRT put it. All lines count: TensorFlow's allocator and CUDA have files of their own. */
 const OUT_OF_WORKSPACE = /insufficient workspace/i;
 const OUT_OF_MEMORY =
-  /out ?of (GPU )?memory|OOM when allocating|insufficient memory|memory is insufficient|GPU memory .* could not be allocated/i;
+  /out ?of ?(GPU )?memory|OOM when allocating|insufficient memory|memory is insufficient|GPU memory .* could not be allocated/i;
 
 const LINE = /^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+): ([IWEF]) (\S+?):\d+\] (.*)$/;
 

@@ -2,6 +2,7 @@
 // where they serve, so that its limit holds for both; ways to compute a layer that do not fit are left out.
 
 import type { Configuration } from '../config';
+import { TftrtError } from '../errors';
 import type { NativeRuntime } from '../native';
 import type { BuildLog } from './build_log';
 import type { BuildRequest } from './build_request';
@@ -58,6 +59,22 @@ export function memoryAdvice(
   return (
     ` The memory of the GPU ran out: the process that builds may take as much as this one (${limit}: ${memoryLimit[limit]}), ` +
     `as far as the GPU has it free. Raise ${limit}, leave more of the GPU free, or build for smaller shapes.`
+  );
+}
+
+/**
+ * The error of engines that are loaded and that TensorRT does not run, where it is that: TF-TRT then turns to the segments that
+ * they were made of, which have lost their weights.
+ */
+export function refusedRun(error: unknown, label: string): unknown {
+  const refused = error instanceof TftrtError && error.message.includes('must feed a value for placeholder');
+  if (!refused) return error;
+  return new TftrtError(
+    'TFTRT_ENGINE_BUILD_FAILED',
+    `TensorRT does not run the engines of ${label} on the samples. Mostly their scratch finds no room in the GPU's memory that ` +
+      'TensorFlow may take: raise memoryLimitBytes or perProcessGpuMemoryFraction, dispose of models and tensors, or set a lower ' +
+      'maxWorkspaceSizeBytes. TensorFlow goes on serving the model.',
+    { cause: error },
   );
 }
 

@@ -219,13 +219,14 @@ describe('processes', function () {
       attempt({ perProcessGpuMemoryFraction: 2 });
       attempt({ nonsense: 1 });
       attempt({ allowBuildAtRuntime: 'yes' });
+      attempt({ useCalibration: 1 });
       attempt({ device: 'cpu', intraOpParallelismThreads: 1 });
       tf.setBackend('tftrt').then(() => {
         tf.add(1, 2).dataSync();
         attempt({ device: 'cpu' });
         console.log(codes.join(' '));
       });`);
-    expectSuccess(ended, `${'TFTRT_INVALID_ARGUMENT '.repeat(4)}ok TFTRT_ALREADY_CONFIGURED`);
+    expectSuccess(ended, `${'TFTRT_INVALID_ARGUMENT '.repeat(5)}ok TFTRT_ALREADY_CONFIGURED`);
   });
 
   it("say that the import of tfjs-node's stand-in came before configure, and how to call it in time", async () => {

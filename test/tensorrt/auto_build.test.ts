@@ -9,6 +9,8 @@ import type { Program } from '#src/program/program';
 import type { RecurringCall } from '#src/program/recurring';
 import { takeCall } from '#src/tensorrt/auto_build';
 import type { Buildable } from '#src/tensorrt/context';
+import type { BuildOptions } from '#src/tensorrt/options';
+import { setRuntimeBuilds } from '#src/tensorrt/runtime_builds';
 import { live, onTftrt } from '../support/tftrt';
 
 describe('builds at run time', () => {
@@ -23,6 +25,7 @@ describe('builds at run time', () => {
   function call(
     inputs: TensorInfo[],
     configuration: Configuration = { allowBuildAtRuntime: true },
+    engines = 0,
   ): RecurringCall {
     const own = tftrtBackend();
     const runtime = Object.create(own.runtime, { configuration: { value: configuration } });
@@ -36,7 +39,7 @@ describe('builds at run time', () => {
     });
     return {
       backend,
-      program: { label: 'a model' } as Program,
+      program: { label: 'a model', tiers: () => ({ enginesOf: () => engines }) } as unknown as Program,
       feeds: ['x:0'],
       fetches: ['y:0', 'z:0'],
       inputs,
@@ -51,10 +54,61 @@ describe('builds at run time', () => {
   it('are none unless they are allowed, nor with INT8', async () => {
     const before_ = counts();
     for (const configuration of [{}, { allowBuildAtRuntime: true, precision: 'INT8' as const }]) {
-      expect(takeCall(call([], configuration), () => expect.fail('it was built'))).to.equal(true);
+      expect(takeCall(call([], configuration), () => expect.fail('it was built'))).to.equal(false);
     }
     await turns();
     expect(counts()).to.deep.equal(before_);
+  });
+
+  /** The options of what is built for a call, or undefined. */
+  async function optionsOf(one: RecurringCall): Promise<BuildOptions | undefined> {
+    let options: BuildOptions | undefined;
+    const taken = takeCall(one, async (_model, given) => {
+      options = given;
+    });
+    await turns();
+    expect(options !== undefined, 'built').to.equal(taken);
+    return options;
+  }
+
+  it('are allowed, or not, by a build of the model; those have its options', async () => {
+    const samples = [tf.scalar(1)];
+    const said: BuildOptions = {
+      allowBuildAtRuntime: true,
+      precision: 'FP16',
+      tolerance: 0.2,
+      inputs: samples,
+    };
+    for (const configuration of [{}, { precision: 'INT8' as const }]) {
+      const one = call([], configuration);
+      setRuntimeBuilds(one.program, said);
+      expect(await optionsOf(one)).to.deep.equal({ precision: 'FP16', tolerance: 0.2, inputs: [[]] });
+    }
+    const forbidden = call([]);
+    setRuntimeBuilds(forbidden.program, { allowBuildAtRuntime: false });
+    expect(await optionsOf(forbidden)).to.equal(undefined);
+    const silent = call([]);
+    setRuntimeBuilds(silent.program, { precision: 'FP16' });
+    expect(await optionsOf(silent), 'as configure says').to.deep.equal({ inputs: [[]] });
+    tf.dispose(samples);
+  });
+
+  it('end where a model has engines for maximumCachedEngines sets of shapes', async () => {
+    const configuration = { allowBuildAtRuntime: true, maximumCachedEngines: 2 };
+    for (const [engines, isBuilt] of [
+      [0, true],
+      [1, true],
+      [2, false],
+      [3, false],
+    ] as const) {
+      expect((await optionsOf(call([], configuration, engines))) !== undefined, `${engines}`).to.equal(
+        isBuilt,
+      );
+    }
+    const own = call([], configuration, 2);
+    setRuntimeBuilds(own.program, { maximumCachedEngines: 3 });
+    expect(await optionsOf(own), 'a bound of its own').to.not.equal(undefined);
+    expect(await optionsOf(call([], { allowBuildAtRuntime: true }, 99)), 'no bound').to.not.equal(undefined);
   });
 
   it('are one at a time, from a copy of the inputs', async () => {

@@ -59,6 +59,25 @@ describe('the log of a build', () => {
     expect(log.problems[0]).to.equal('DefaultLogger out of memory');
   });
 
+  for (const [message, lack] of [
+    [
+      'DefaultLogger 10: Could not find any implementation for node a due to insufficient workspace.',
+      'workspace',
+    ],
+    ['Skipping tactic 3 due to insufficient memory on requested size of 5 detected', 'memory'],
+    ['Requested amount of GPU memory (5 bytes) could not be allocated.', 'memory'],
+    ['Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.00GiB', 'memory'],
+    ['failed to allocate 1.5KiB from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory', 'memory'],
+    ['Reason: INVALID_ARGUMENT: Out of GPU memory for execution context', 'memory'],
+    ['Error Code 2: OutOfMemory (no further information)', 'memory'],
+    ['OOM when allocating tensor with shape[1]', 'memory'],
+    ['TensorRT could not convert the memory op', undefined],
+  ] as const) {
+    it(`tells ${lack === undefined ? 'no lack' : `a lack of ${lack}`} from '${message}'`, () => {
+      expect(readLog(`one line\n${message}\nanother`).lack).to.equal(lack);
+    });
+  }
+
   it('may be empty', () => {
     expect(readLog('')).to.deep.equal({ buildMs: {}, failed: {}, problems: [] });
   });

@@ -44,6 +44,19 @@ describe('the process that builds engines', function () {
     expect(error.message).to.include('TensorRT needs a GPU').and.to.include('TensorFlow goes on serving');
   });
 
+  it('has the limits of the memory that it is given', async () => {
+    const limits: Array<[object, string]> = [
+      [{ memoryLimitBytes: 0.5 }, 'memoryLimitBytes is 0.5'],
+      [{ perProcessGpuMemoryFraction: 2 }, 'perProcessGpuMemoryFraction is 2'],
+    ];
+    for (const [memoryLimit, complaint] of limits) {
+      const request = { ...REQUEST, memoryLimit };
+      const error = await errorOf(() => runBuildProcess(folder(), request, () => undefined));
+      expect(error.code).to.equal('TFTRT_INVALID_ARGUMENT');
+      expect(error.message, 'what it makes of a wrong one').to.include(complaint);
+    }
+  });
+
   it('says that it was ended', async () => {
     const building = errorOf(() => runBuildProcess(folder(), REQUEST, () => undefined));
     const [pid] = await childrenOf(process.pid);

@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { expect } from 'chai';
-import { type BuildOptions, resolveOptions } from '#src/tensorrt/options';
+import { type BuildOptions, decisiveOptions, resolveOptions } from '#src/tensorrt/options';
 import { expectTftrtError } from '../setup/helpers';
 
 describe('options of build', () => {
@@ -9,7 +9,6 @@ describe('options of build', () => {
       precision: 'FP32',
       maxWorkspaceSizeBytes: 0,
       minimumSegmentSize: 3,
-      maximumCachedEngines: 1,
       useCalibration: true,
       cache: true,
       tolerance: 1e-3,
@@ -22,7 +21,7 @@ describe('options of build', () => {
       precision: 'FP16' as const,
       maxWorkspaceSizeBytes: 7,
       minimumSegmentSize: 9,
-      maximumCachedEngines: 2,
+      useCalibration: false,
     };
     expect(resolveOptions({}, configuration)).to.include({ ...configuration, tolerance: 0.1 });
     expect(resolveOptions({ precision: 'TF32', minimumSegmentSize: 4 }, configuration)).to.include({
@@ -30,6 +29,27 @@ describe('options of build', () => {
       minimumSegmentSize: 4,
       maxWorkspaceSizeBytes: 7,
     });
+  });
+
+  it('name engines in the cache as ever, whatever does not concern what they compute', () => {
+    const others: BuildOptions = {
+      maximumCachedEngines: 4,
+      allowBuildAtRuntime: true,
+      force: true,
+      tolerance: 1,
+    };
+    for (const options of [{}, others]) {
+      // As text: the order counts.
+      expect(JSON.stringify(decisiveOptions(resolveOptions(options, {})))).to.equal(
+        '{"precision":"FP32","maxWorkspaceSizeBytes":0,"minimumSegmentSize":3,"maximumCachedEngines":1,"useCalibration":true}',
+      );
+    }
+  });
+
+  it('do without calibration where configure says so, unless they say otherwise', () => {
+    const configuration = { precision: 'INT8' as const, useCalibration: false };
+    expect(resolveOptions({}, configuration).useCalibration).to.equal(false);
+    expectTftrtError('TFTRT_INVALID_ARGUMENT', () => resolveOptions({ useCalibration: true }, configuration));
   });
 
   it('take INT8 with samples, with a table, or without calibration', () => {
@@ -48,6 +68,12 @@ describe('options of build', () => {
     ['half a workspace byte', { maxWorkspaceSizeBytes: 0.5 }, 'maxWorkspaceSizeBytes'],
     ['a workspace in words', { maxWorkspaceSizeBytes: '1 GB' }, 'maxWorkspaceSizeBytes'],
     ['segments that end the process', { minimumSegmentSize: 2 }, 'minimumSegmentSize'],
+    ['a permission in words', { allowBuildAtRuntime: 'yes' }, 'allowBuildAtRuntime is yes'],
+    [
+      'later builds of INT8 with calibration',
+      { precision: 'INT8', calibration: { table: '{}' }, allowBuildAtRuntime: true },
+      'allowBuildAtRuntime',
+    ],
     ['no cached engine', { maximumCachedEngines: 0 }, 'maximumCachedEngines'],
     ['a tolerance below zero', { tolerance: -1e-9 }, 'tolerance'],
     ['a tolerance that is no number', { tolerance: Number.NaN }, 'tolerance'],

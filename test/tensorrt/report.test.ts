@@ -76,7 +76,10 @@ describe('the report of a build', () => {
     const text = new ConversionReport(
       'model',
       'FP16',
-      [served, { ...refused, engines: [{ ...engine, fromCache: true }] }],
+      [
+        { ...served, buildMemory: { peakBytes: 1.5 * 2 ** 20, limitBytes: 2 ** 30 } },
+        { ...refused, engines: [{ ...engine, fromCache: true }] },
+      ],
       20_000,
     ).toString();
     for (const part of [
@@ -84,6 +87,7 @@ describe('the report of a build', () => {
       'inputs [1,8]: served by TensorRT (right and faster)',
       'TRTEngineOp_000_000: 5 nodes, FP16, 3.0 MiB, built in 12.3 s',
       '3 Conv2D, 2 Relu',
+      "building took 1.5 MiB of the GPU's memory (1024.0 MiB allowed)",
       'in TensorFlow: 1 TopKV2 (not supported)',
       'TensorFlow 2.000 ms, TensorRT 0.500 ms; largest difference 1.0e-4 (0.1 allowed)',
       'replayed as a CUDA graph',

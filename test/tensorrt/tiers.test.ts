@@ -176,6 +176,7 @@ describe('tiers', () => {
       expect([small.disposed, other.disposed]).to.deep.equal([1, 0]);
       expect(run(of, input([2, 2]))).to.equal(wide.runner);
       expect(run(of, input([8, 2]))).to.equal(other.runner);
+      expect([of.tiers.enginesOf(KEY), of.tiers.enginesOf('others')]).to.deep.equal([2, 0]);
       of.tiers.dispose();
       expect([small.disposed, other.disposed, wide.disposed]).to.deep.equal([1, 1, 1]);
     });
