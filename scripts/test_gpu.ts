@@ -81,7 +81,7 @@ function reportFile(date: string, whole: boolean): string | undefined {
 }
 
 /** What measures time or the memory of the GPU. */
-const ALONE = ['event_loop', 'memory', 'auto_build'].map((name) =>
+const ALONE = ['event_loop', 'memory', 'memory_builds', 'auto_build'].map((name) =>
   path.join('test', 'gpu', `${name}.test.ts`),
 );
 

@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import { tensorFlowPlace } from '#src/setup/paths';
 import { runTrap } from './child';
 import type { AutoResult } from './traps/auto';
+import type { OfModel } from './traps/auto_of_model';
 
 /** Engines that are built by themselves, with `allowBuildAtRuntime`. */
 describe('TensorRT: builds at run time', function () {
@@ -32,6 +33,16 @@ describe('TensorRT: builds at run time', function () {
     const again = await run<AutoResult>('recurring');
     expect(again.builds).to.deep.equal({ running: 0, done: 1, failed: 0 });
     expect(again.predictions).to.be.below(result.predictions);
+  });
+
+  it('are allowed for one model by its build, as far as maximumCachedEngines goes', async () => {
+    const { builds, byEngine, worstError } = await runTrap<OfModel>('auto_of_model.js', 'ofModel', {
+      env: { TFTRT_CACHE_DIR: folder, TFTRT_TENSORFLOW: tensorFlowPlace().home },
+    });
+    const one = { running: 0, done: 1, failed: 0 };
+    expect(builds).to.deep.equal([one, one, one]);
+    expect(byEngine).to.deep.equal([10, 10, 0]);
+    expect(worstError).to.be.at.most(1e-5);
   });
 
   it('do not keep a process from ending, and leave no files', async () => {

@@ -1,6 +1,7 @@
 // Processes with limits of their own on the GPU's memory.
 
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
+import { promisify } from 'node:util';
 import * as tf from '@tensorflow/tfjs';
 import * as tftrt from 'tfjs-backend-tftrt';
 import { errorOf } from '../../support/tftrt';
@@ -18,15 +19,19 @@ export function usedBytes(): number {
   return queryBytes('memory.used');
 }
 
-function queryBytes(field: string): number {
-  const text = execFileSync(
-    'nvidia-smi',
-    [`--query-gpu=${field}`, '--format=csv,noheader,nounits', '--id=0'],
-    {
-      encoding: 'utf8',
-    },
-  );
-  return Number(text) * MIB;
+/** The same, off the event loop. */
+export async function usedBytesAsync(): Promise<number> {
+  const { stdout } = await promisify(execFile)('nvidia-smi', query('memory.used'));
+  return Number(stdout) * MIB;
+}
+
+/** A figure of the GPU's memory by nvidia-smi's name for it. */
+export function queryBytes(field: string): number {
+  return Number(execFileSync('nvidia-smi', query(field), { encoding: 'utf8' })) * MIB;
+}
+
+function query(field: string): string[] {
+  return [`--query-gpu=${field}`, '--format=csv,noheader,nounits', '--id=0'];
 }
 
 export interface Started {
