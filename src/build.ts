@@ -12,7 +12,7 @@ import type { ConversionReport } from './tensorrt/report';
  * Optimises a model with TensorRT, off the event loop: converts what TensorRT can compute into engines, or takes them from
  * the cache on the disk, compares their outputs with TensorFlow's and their time, and has the faster correct one serve
  * `predict` and `execute` from then on. Predictions go on meanwhile. Engines are built in a process of their own, which takes
- * from seconds to minutes.
+ * from seconds to minutes, and meanwhile up to as much of the GPU's memory as this process may (`memoryLimitBytes`).
  *
  * Errors: `TFTRT_TENSORRT_UNAVAILABLE` without a GPU, `TFTRT_TENSORRT_MISSING` without TensorRT, `TFTRT_INVALID_ARGUMENT` for wrong options,
  * `TFTRT_ENGINE_BUILD_FAILED` where TensorRT cannot build an engine, `TFTRT_NOT_FREEZABLE` for a model that writes its variables.

@@ -24,7 +24,8 @@ export interface Configuration {
    * Share of a GPU's memory that TensorFlow's allocator may take, above 0 and at most 1. TensorRT's engines and their scratch
    * come out of it; CUDA's own libraries (about 1 GiB) do not. Engines are built in a process of their own, one for each build that
    * goes on: while it lives, it may take as much again, and CUDA's libraries once more. It takes no more than it needs, whatever
-   * `allowGrowth` says, and gives all back when the engines are built. Without a limit it takes what others leave free.
+   * `allowGrowth` says, and gives all back when the engines are built. Without a limit it takes what others leave free. Engines in
+   * the cache stay as they were built, with whatever limit; with more memory TensorRT may find faster ones.
    */
   perProcessGpuMemoryFraction?: number;
   /** The same in bytes, the process that builds included; wins over the fraction. */

@@ -68,8 +68,8 @@ export interface InferenceInput {
  * Converts a frozen graph with TF-TRT, as TensorFlow 1's `trt.create_inference_graph` does: takes and returns a serialized
  * GraphDef. In the result, what TensorRT can compute is in TRTEngineOp nodes, which hold their engines and, as functions,
  * what they were made of; names of inputs and outputs stay, and open batches stay open. It runs with `loadFrozenGraph` and in
- * TensorFlow, on GPUs like this one. Engines are built in a process of their own, which takes from seconds to minutes;
- * nothing is cached.
+ * TensorFlow, on GPUs like this one. Engines are built in a process of their own, as by `build`, which takes from seconds to
+ * minutes; nothing is cached.
  *
  * Errors: those of `loadFrozenGraph`, `TFTRT_UNKNOWN_SHAPE` for inputs whose shapes are open beyond the batch,
  * `TFTRT_TENSORRT_UNAVAILABLE` without a GPU, `TFTRT_TENSORRT_MISSING` without TensorRT, `TFTRT_ENGINE_BUILD_FAILED`.

@@ -16,6 +16,7 @@ export { computeStream, type DeviceMemory, type DeviceMemoryOptions, tensorFromD
 export { type BackendStats, type DeviceInfo, devices, type Stats, stats, type Transfers } from './info';
 export { type FrozenGraph, type FrozenGraphOptions, loadFrozenGraph } from './models/frozen_graph';
 export { loadSavedModel, type SavedModel, type SavedModelOptions } from './models/saved_model';
+export type { BuildMemory } from './tensorrt/build_memory';
 export { clearEngineCache, engineCacheDir } from './tensorrt/engine_cache';
 export type { BuildOptions, BuildProgress, Precision, Profile, ShapeRange } from './tensorrt/options';
 export type { ConversionReport, EngineReport, NativeReport, ProfileReport } from './tensorrt/report';

@@ -373,7 +373,8 @@ export class Tiers {
  * recording depends on it: so only one set of shapes of an engine is ever recorded.
  */
 function requireOwnContext(engines: EngineTier, inputs: readonly TensorInfo[]): void {
-  if (engines.arena === undefined) throw new Error('there is no room for the engines in the arena');
+  if (engines.arena === undefined)
+    throw new Error('there is no room for the engines in the arena: raise graphArenaBytes');
   const shapes = JSON.stringify(inputs.map(({ shape }) => shape));
   engines.recordedShapes ??= shapes;
   if (engines.recordedShapes !== shapes) {

@@ -18,7 +18,10 @@ export interface BuildMemory {
   readonly limitBytes: number;
 }
 
-/** As much for the process that builds as for this one. */
+/**
+ * As much for the process that builds as for this one. It is no part of engines' names in the cache: they compute the same, and what
+ * others happen to leave free of a GPU makes as much of a difference.
+ */
 export function memoryLimitOf({ memoryLimitBytes, perProcessGpuMemoryFraction }: Configuration): MemoryLimit {
   return { memoryLimitBytes, perProcessGpuMemoryFraction };
 }
