@@ -1,6 +1,6 @@
 import { TftrtError } from './errors';
 import type { NativeRuntime } from './native';
-import { requireOptions } from './options';
+import { requireOptions, shown } from './options';
 import { HOW_TO_USE_THE_CPU, hasNvidiaGpu } from './setup/gpu_libraries';
 import { PRECISIONS, type Precision } from './tensorrt/options';
 
@@ -112,7 +112,7 @@ export function choose(configuration: Configuration): void {
   if (started !== undefined) {
     throw new TftrtError(
       'TFTRT_ALREADY_CONFIGURED',
-      `configure(${JSON.stringify(configuration)}) comes too late: TensorFlow's devices (${started.deviceName}) were made at the ` +
+      `configure(${shown(configuration)}) comes too late: TensorFlow's devices (${started.deviceName}) were made at the ` +
         `first use of the backend and last as long as the process. ${howToConfigureInTime()}`,
     );
   }
@@ -247,16 +247,11 @@ function parseDevice(device: string, where: string): number | null {
 
 function parseDevices(devices: readonly string[], where: string): void {
   if (!Array.isArray(devices) || devices.length === 0) {
-    throw invalid(`${where} is ${JSON.stringify(devices)}`, "a list such as ['gpu:0', 'gpu:1']");
+    throw invalid(`${where} is ${shown(devices)}`, "a list such as ['gpu:0', 'gpu:1']");
   }
   const gpus = devices.map((device) => parseDevice(device, where));
   if (gpus.includes(null)) throw invalid(`${where} has 'cpu' in it`, 'only GPUs');
   if (new Set(gpus).size < gpus.length) throw invalid(`${where} is ${devices}`, 'each GPU once');
-}
-
-/** With its type, where that is not to be seen. */
-function shown(value: unknown): string {
-  return typeof value === 'string' ? `'${value}'` : typeof value === 'bigint' ? `${value}n` : String(value);
 }
 
 function invalid(what: string, expected: string): TftrtError {

@@ -4,6 +4,7 @@ import { requireGpu } from './backend/gpu_data';
 import { toTFDataType } from './dtypes';
 import { TftrtError } from './errors';
 import { nativeRuntime } from './native';
+import { shown } from './options';
 
 /** Device memory that is to become a tensor. */
 export interface DeviceMemory<R extends Rank = Rank> {
@@ -65,7 +66,7 @@ export function tensorFromDevice<R extends Rank = Rank>(
   const shape = memory.shape as number[];
   const { event, stream, copy = true, release } = options ?? {};
   if (!Array.isArray(shape) || !shape.every((size) => Number.isInteger(size) && size >= 0)) {
-    throw invalid(`tensorFromDevice's shape is ${JSON.stringify(shape)}`, 'an array of whole numbers from 0');
+    throw invalid(`tensorFromDevice's shape is ${shown(shape)}`, 'an array of whole numbers from 0');
   }
   if (!DTYPES.includes(dtype)) throw invalid(`tensorFromDevice's dtype is '${dtype}'`, DTYPES.join(', '));
   const bytes = util.sizeFromShape(shape) * util.bytesPerElement(dtype);

@@ -57,7 +57,12 @@ export class Program {
   /** Makes the session on this thread. `source` is asked again when engines or CUDA graphs are made of the model. */
   static fromGraph(runtime: NativeRuntime, label: string, source: () => GraphSource): Program {
     const { graph, weights, initializers } = source();
-    const handle = runtime.addon.createProgram(false, ...programArguments(runtime, graph, weights));
+    let handle: Handle;
+    try {
+      handle = runtime.addon.createProgram(false, ...programArguments(runtime, graph, weights));
+    } catch (error) {
+      throw notLoaded(label, error);
+    }
     return new Program(runtime, handle, label, graphOf(runtime, handle, source)).initialize(initializers);
   }
 
@@ -68,7 +73,11 @@ export class Program {
     source: () => GraphSource,
   ): Promise<Program> {
     const { graph, weights, initializers } = source();
-    const handle = await runtime.addon.createProgram(true, ...programArguments(runtime, graph, weights));
+    const handle = await runtime.addon
+      .createProgram(true, ...programArguments(runtime, graph, weights))
+      .catch((error) => {
+        throw notLoaded(label, error);
+      });
     return new Program(runtime, handle, label, graphOf(runtime, handle, source)).initialize(initializers);
   }
 
@@ -338,6 +347,14 @@ function writesVariables(label: string): TftrtError {
     'TFTRT_NOT_FREEZABLE',
     `The model ${label} writes its variables, so that no engine can be built of it: TensorFlow goes on serving it.`,
   );
+}
+
+function notLoaded(label: string, error: unknown): unknown {
+  if (!(error instanceof TftrtError)) return error;
+  const { code, message } = error;
+  return new TftrtError(code, `The graph of the model ${label} cannot be loaded: ${message}`, {
+    cause: error,
+  });
 }
 
 /** tensorflow.CallableOptions in JSON: what lives on the device is fed and fetched there. */

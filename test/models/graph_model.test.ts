@@ -2,7 +2,7 @@ import path from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import { expect } from 'chai';
 import * as tftrt from 'tfjs-backend-tftrt';
-import { graphModel, node, placeholder } from '../gpu/graphs';
+import { FLOAT, floats, graphModel, ints, node, placeholder } from '../gpu/graphs';
 import {
   exceedsInt32,
   type Fixture,
@@ -29,6 +29,28 @@ describe('graph models as callables', () => {
       it(`${fixture.name}: ${fixture.about} (${mode})`, () => check(fixture, mode));
     }
   }
+
+  it('take empty inputs, also to ops that tfjs only runs asynchronously', async () => {
+    const model = await graphModel(
+      [
+        placeholder('boxes', [-1, 4]),
+        placeholder('scores', [-1]),
+        node('y', 'NonMaxSuppressionV3', ['boxes', 'scores', 'most', 'overlap', 'least'], {
+          T: FLOAT,
+          T_threshold: FLOAT,
+        }),
+      ],
+      { most: ints([], 5), overlap: floats([], 0.5), least: floats([], 0.1) },
+    );
+    for (const count of [2, 0]) {
+      const inputs = { boxes: tf.ones([count, 4]), scores: tf.ones([count]) };
+      const outputs = [model.execute(inputs), await model.executeAsync(inputs)] as tf.Tensor[];
+      for (const output of outputs)
+        expect(Array.from(output.dataSync())).to.deep.equal(count > 0 ? [0, 1] : []);
+      tf.dispose([inputs, outputs]);
+    }
+    model.dispose();
+  });
 
   it('are the same for maps of inputs in any order', async () => {
     const fixture = readFixture('graph_models', 'two_inputs');

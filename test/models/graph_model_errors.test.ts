@@ -39,6 +39,8 @@ describe('graph models with bad input', () => {
           () => ({ picture: image() }),
           /keys: \[picture\] that are not part of graph/,
         ],
+        ['nothing', () => null as never, /Missing the following inputs: \[image\]/],
+        ['a number', () => 3 as never, /Missing the following inputs: \[image\]/],
         ['a missing input name', () => ({}), /Missing the following inputs: \[image\]/],
       ];
     for (const [title, inputs, message] of cases) {
@@ -159,7 +161,9 @@ describe('graph models with bad input', () => {
       const x = tf.zeros([1, 16, 16, 3]);
       const error = await cleanErrorOf(() => model.predict(x));
       expect(error.code).to.match(/^TFTRT_/);
-      expect(error.message).to.match(/[Ss]oftmax/);
+      expect(error.message)
+        .to.match(/[Ss]oftmax/)
+        .and.include('model.json');
       x.dispose();
       model.dispose();
     });

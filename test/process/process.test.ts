@@ -220,13 +220,18 @@ describe('processes', function () {
       attempt({ nonsense: 1 });
       attempt({ allowBuildAtRuntime: 'yes' });
       attempt({ useCalibration: 1 });
+      attempt(new Map([['device', 'cpu']]));
       attempt({ device: 'cpu', intraOpParallelismThreads: 1 });
       tf.setBackend('tftrt').then(() => {
         tf.add(1, 2).dataSync();
         attempt({ device: 'cpu' });
+        attempt({ memoryLimitBytes: 10n });
         console.log(codes.join(' '));
       });`);
-    expectSuccess(ended, `${'TFTRT_INVALID_ARGUMENT '.repeat(5)}ok TFTRT_ALREADY_CONFIGURED`);
+    expectSuccess(
+      ended,
+      `${'TFTRT_INVALID_ARGUMENT '.repeat(6)}ok TFTRT_ALREADY_CONFIGURED TFTRT_ALREADY_CONFIGURED`,
+    );
   });
 
   it("say that the import of tfjs-node's stand-in came before configure, and how to call it in time", async () => {
@@ -362,7 +367,7 @@ describe('processes', function () {
     const wrong: Array<[given: string, text: string]> = [
       ['undefined', 'configure takes its options as an object, got undefined; expected'],
       ["'cpu'", "configure takes its options as an object, got 'cpu'; expected"],
-      ["['cpu']", 'configure takes its options as an object, got a list; expected'],
+      ["['cpu']", "configure takes its options as an object, got [ 'cpu' ]; expected"],
       ['7', 'got 7; expected'],
       ['{ toString: 1 }', "configure has no option 'toString'; expected one of device,"],
       ["{ perProcessGpuMemoryFraction: '0.5' }", "perProcessGpuMemoryFraction is '0.5'; expected a number"],

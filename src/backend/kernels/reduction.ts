@@ -1,5 +1,6 @@
 import * as k from '@tensorflow/tfjs-core';
 import { util } from '@tensorflow/tfjs-core';
+import { TftrtError } from '../../errors';
 import { constant, custom, type DTypeRule, type FunctionRow, type KernelRow, op, scalar } from './table';
 
 /** TensorFlow has these for numbers, not for bool. */
@@ -51,7 +52,14 @@ export const reductionKernels: KernelRow[] = [
 function argument(name: 'ArgMax' | 'ArgMin'): FunctionRow['run'] {
   return (call) => {
     const { x } = call.inputs;
-    const along = util.parseAxisParam(call.attrs.axis, x.shape)[0]!;
+    const axes = util.parseAxisParam(call.attrs.axis, x.shape);
+    if (axes.length !== 1) {
+      throw new TftrtError(
+        'TFTRT_INVALID_ARGUMENT',
+        `${name}: the axes are [${axes}] of the shape [${x.shape}]; expected one axis.`,
+      );
+    }
+    const along = axes[0]!;
     const [outer, inner] = [x.shape.slice(0, along), x.shape.slice(along + 1)];
     const deep = x.shape.length > 7;
     const flat = [util.sizeFromShape(outer), x.shape[along]!, util.sizeFromShape(inner)];

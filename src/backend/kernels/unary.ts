@@ -1,4 +1,5 @@
 import * as k from '@tensorflow/tfjs-core';
+import { TftrtError } from '../../errors';
 import { prelu } from './activation';
 import { custom, type DTypeRule, type KernelRow, op } from './table';
 
@@ -94,6 +95,12 @@ export const unaryKernels: KernelRow[] = [
 
   /** No op of TensorFlow's: x where it is not negative, alpha · x where it is. */
   custom(k.Prelu, (call) => {
+    if ([call.inputs.x, call.inputs.alpha].some(({ dtype }) => dtype === 'complex64')) {
+      throw new TftrtError(
+        'TFTRT_INVALID_ARGUMENT',
+        'prelu: complex64 values are neither above nor below 0; expected real ones, such as those of tf.real.',
+      );
+    }
     const x = call.cast(call.inputs.x, 'float32');
     const alpha = call.cast(call.inputs.alpha, 'float32');
     return call.result(prelu(call, x, alpha));

@@ -64,7 +64,8 @@ export class AcceptedCalls {
 function listed(inputs: ModelInputs): { names: string[] | undefined; tensors: Tensor[] } {
   if (inputs instanceof Tensor) return { names: undefined, tensors: [inputs] };
   if (Array.isArray(inputs)) return { names: undefined, tensors: inputs };
-  return { names: Object.keys(inputs), tensors: Object.values(inputs) };
+  // tfjs takes nothing for no inputs.
+  return { names: Object.keys(inputs ?? {}), tensors: Object.values(inputs ?? {}) };
 }
 
 function sameOutputs(known: string[] | undefined, outputs: string | string[] | undefined): boolean {

@@ -4,7 +4,7 @@ import { deviceOfBackend } from '../../backend/names';
 import { disposedModel, TftrtError } from '../../errors';
 import { labelOf } from './label';
 import { GraphModelPlan } from './plan';
-import { opsForJavaScript } from './support';
+import { opsForJavaScript, opsOfModel } from './support';
 import type { GraphModelInternals, ModelInputs } from './types';
 
 /** Whether graph models run as one callable; `tf.env().set('TFTRT_GRAPH_MODEL', false)` gives tfjs's executor back. */
@@ -68,7 +68,7 @@ export function planToBuild(model: GraphModelInternals): GraphModelPlan {
 
 function planOf(model: GraphModelInternals, inputs: ModelInputs): GraphModelPlan | undefined {
   const device = deviceOfBackend(getBackend());
-  if (device === undefined || hasEmptyTensor(inputs)) return undefined;
+  if (device === undefined || (hasEmptyTensor(inputs) && hasConvolutions(model))) return undefined;
   const known = plans.get(model);
   if (known === 'disposed') throw disposedModel(labelOf(model));
   if (known === 'javascript') return undefined;
@@ -77,17 +77,28 @@ function planOf(model: GraphModelInternals, inputs: ModelInputs): GraphModelPlan
   return wanted() ? plan : undefined;
 }
 
-/**
- * TensorFlow's oneDNN convolutions give an empty batch the shape of their input, which breaks the ops after them; tfjs's
- * executor runs such calls, which compute next to nothing.
- */
 function hasEmptyTensor(inputs: ModelInputs): boolean {
   const tensors = Array.isArray(inputs)
     ? inputs
     : inputs instanceof Tensor
       ? [inputs]
-      : Object.values(inputs);
+      : Object.values(inputs ?? {});
   return tensors.some((tensor) => tensor?.size === 0);
+}
+
+const convolutions = new WeakMap<GraphModelInternals, boolean>();
+
+/**
+ * TensorFlow's oneDNN convolutions give an empty batch the shape of their input, which breaks the ops after them; tfjs's
+ * executor runs such calls, which compute next to nothing.
+ */
+function hasConvolutions(model: GraphModelInternals): boolean {
+  let known = convolutions.get(model);
+  if (known === undefined) {
+    known = model.artifacts !== undefined && opsOfModel(model).some((op) => /Conv|Pool/i.test(op));
+    convolutions.set(model, known);
+  }
+  return known;
 }
 
 function makePlan(model: GraphModelInternals, device: number): GraphModelPlan | undefined {

@@ -23,5 +23,5 @@ export function normalizeInputs(model: GraphModelInternals, inputs: ModelInputs)
 }
 
 function isTensor(inputs: ModelInputs): inputs is Tensor {
-  return 'dataId' in inputs;
+  return typeof inputs === 'object' && inputs !== null && 'dataId' in inputs;
 }

@@ -5,17 +5,20 @@ import type { GraphExecutor, GraphModelInternals } from './types';
 
 /** The model's ops that only JavaScript can run: those that users registered, and those that TensorFlow does not have. */
 export function opsForJavaScript(model: GraphModelInternals, runtime: NativeRuntime): string[] {
-  const { modelTopology, modelInitializer } = model.artifacts!;
+  const { modelTopology } = model.artifacts!;
   const functions = new Set(functionsOf(modelTopology).map(({ signature }) => signature.name));
-  const ops = new Set([
-    ...opsOf(modelTopology),
-    ...(modelInitializer === undefined ? [] : opsOf(modelInitializer)),
-  ]);
   const registered = registeredOps(model.executor!);
-  return [...ops].filter((op) => {
+  return opsOfModel(model).filter((op) => {
     if (registered.has(op)) return true;
     return !TFJS_ONLY_OPS.has(op) && !functions.has(op) && runtime.addon.opDefinition(op) === undefined;
   });
+}
+
+/** The ops of the model, its functions and its initializer, each once. */
+export function opsOfModel(model: GraphModelInternals): string[] {
+  const { modelTopology, modelInitializer } = model.artifacts!;
+  const ops = [...opsOf(modelTopology), ...(modelInitializer === undefined ? [] : opsOf(modelInitializer))];
+  return [...new Set(ops)];
 }
 
 function opsOf(graph: GraphDef): string[] {

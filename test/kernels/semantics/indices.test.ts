@@ -16,6 +16,13 @@ describe('meaning of kernels: indices', () => {
     is(values, [2], [NaN, 5]);
     is(indices, [2], [1, 2], 'int32');
   });
+  test('argMax and argMin take one axis, and prelu no complex values', () => {
+    const x = tf.ones([2, 3, 4]);
+    assert.throws(() => tf.argMax(x, [] as never), { code: 'TFTRT_INVALID_ARGUMENT' });
+    assert.throws(() => tf.argMin(x, [0, 2] as never), /axes are \[0,2\] of the shape \[2,3,4\]/);
+    is(tf.argMax(tf.tensor2d([[1, 2, 0]]), [1] as never), [1], [1], 'int32');
+    assert.throws(() => tf.prelu(tf.complex([1], [2]), tf.tensor1d([1])), /complex64/);
+  });
   test('gather refuses what is out of range', () => {
     assert.throws(
       () => tf.gather(tf.tensor1d([10, 20, 30]), tf.tensor1d([1, 5], 'int32')),

@@ -1,4 +1,5 @@
 import * as tf from '@tensorflow/tfjs';
+import { expect } from 'chai';
 import { onTftrt } from '../../support/tftrt';
 import { tensor } from '../harness';
 import { gradient, image, is, kernelIs, ones, test } from './support';
@@ -77,6 +78,20 @@ describe('meaning of kernels: padding and rounding', () => {
       'same',
     );
     is(y, [1, 2, 2, 1], [-2, -2, -2, -2]);
+  });
+  test('dilation with numeric padding, and its gradients', () => {
+    const x = image([
+      [1, 5],
+      [7, 3],
+    ]);
+    const filter = tf.tensor3d([0.5, 0, 1, 0], [2, 2, 1]);
+    is(tf.dilation2d(x, filter, 1, 1 as never), [1, 3, 3, 1], [1, 5, 6, 7, 8, 5.5, 7, 7.5, 3.5]);
+    const loss = (image: tf.Tensor, weights: tf.Tensor) =>
+      tf.dilation2d(image as tf.Tensor4D, weights as tf.Tensor3D, 1, 1 as never).sum();
+    const [dx, dfilter] = tf.grads(loss)([x, filter]) as [tf.Tensor4D, tf.Tensor3D];
+    expect(dx.shape).to.deep.equal(x.shape);
+    expect(dx.sum().dataSync()[0]).to.equal(9);
+    expect(dfilter.sum().dataSync()[0]).to.equal(9);
   });
   test('conv2dTranspose', () => {
     const y = tf.conv2dTranspose(
