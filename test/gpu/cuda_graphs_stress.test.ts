@@ -5,7 +5,7 @@ import { replays } from './capture';
 import { convNet, denseNet, pixelNet, twoByTwoNet } from './nets';
 import { engineSubject, Stress, type Subject, tensorFlowSubject } from './stress';
 
-const SECONDS = Number(process.env.TFTRT_STRESS_SECONDS ?? 60);
+const SECONDS = Number(process.env.TFTRT_STRESS_SECONDS ?? 150);
 const SEED = Number(process.env.TFTRT_STRESS_SEED ?? 1 + (Date.now() % 1_000_000));
 /** What TensorFlow may keep that it had not before: handles and small constants of its libraries. */
 const ALLOWED_GROWTH = 64 * 2 ** 20;
