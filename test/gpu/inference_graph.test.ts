@@ -5,6 +5,7 @@ import * as tftrt from 'tfjs-backend-tftrt';
 import { readFixture } from '../support/fixtures';
 import { runInPlainTensorFlow } from '../support/plain_tensorflow';
 import { live, onTftrt } from '../support/tftrt';
+import { build, byEngines, expectEngine } from './api';
 import { disorder, tensorOf } from './graphs';
 import { relativeError } from './outcome';
 
@@ -141,9 +142,8 @@ describe('TensorRT: createInferenceGraph', function () {
   it('build takes a frozen graph', async () => {
     const model = await tftrt.loadFrozenGraph(source, { outputs });
     const expected = await valuesOf(model, 4);
-    const report = await tftrt.build(model, { inputs: [feed(4)], force: true });
-    expect(report.engines).to.have.length.above(0);
-    for (const [j, values] of (await valuesOf(model, 4)).entries()) {
+    expectEngine(await build(model, { inputs: [feed(4)] }));
+    for (const [j, values] of (await byEngines(() => valuesOf(model, 4))).entries()) {
       expect(relativeError(values, expected[j]!)).to.be.at.most(1e-3);
     }
     model.dispose();

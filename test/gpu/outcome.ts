@@ -1,13 +1,13 @@
 import type * as tf from '@tensorflow/tfjs';
 import { TftrtError } from 'tfjs-backend-tftrt';
-import { type BuildOptions, build, type ConversionReport } from './api';
+import { type BuildOptions, build, type ConversionReport, type Model } from './api';
 
 /** What came of a build: a report, or a refusal with this package's error. Anything else that it throws is a failure. */
 export type Outcome =
   | { report: ConversionReport; refused?: undefined }
   | { report?: undefined; refused: string };
 
-export async function buildOrRefuse(model: tf.GraphModel, options: BuildOptions): Promise<Outcome> {
+export async function buildOrRefuse(model: Model, options: BuildOptions): Promise<Outcome> {
   try {
     return { report: await build(model, options) };
   } catch (error) {
@@ -26,7 +26,7 @@ export async function valuesOf(result: unknown): Promise<number[]> {
 
 /** What the model gives for an input that is made for this call: shape and values of the only output. */
 export async function predict(
-  model: tf.GraphModel,
+  model: Model,
   input: tf.Tensor,
 ): Promise<{ shape: number[]; values: number[] }> {
   const output = model.predict(input) as tf.Tensor;

@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { expect } from 'chai';
 import { errorOf, onTftrt } from '../support/tftrt';
-import { type BuildOptions, build } from './api';
+import { type BuildOptions, build, byEngines, expectEngine } from './api';
 import { convolutions, denseModel, disorder, graphModel, node, placeholder, tensorOf } from './graphs';
 import { predict, relativeError } from './outcome';
 
@@ -46,9 +46,22 @@ describe('TensorRT: builds', function () {
     expect(predictions, `predictions within ${seconds} s`).to.be.at.least(10 * Math.min(seconds, 10));
     expect(slowest, `ms, the slowest of ${predictions} predictions within ${seconds} s`).to.be.below(500);
     expect(stages.size, 'stages of progress').to.be.above(0);
-    expect(report.engines.length, report.reason).to.be.above(0);
-    const { values } = await predict(model, x);
+    expectEngine(report);
+    const { values } = await byEngines(() => predict(model, x));
     expect(relativeError(values, expected)).to.be.at.most(1e-2);
+    model.dispose();
+  });
+
+  it('the faster one serves, and the report says which; with `force` the engine does', async () => {
+    const model = await convolutions();
+    const x = tensorOf(disorder([1, 24, 24, 8], 99));
+    const chosen = await build(model, { inputs: [x], force: false });
+    const { tensorflow, tensorrt } = chosen.latencyMs!;
+    expect(chosen.serving, chosen.toString()).to.equal(tensorrt <= tensorflow ? 'tensorrt' : 'tensorflow');
+    expect(chosen.reason).to.match(chosen.serving === 'tensorrt' ? /faster/ : /TensorFlow was faster/);
+    const forced = await build(model, { inputs: [x], force: true });
+    expectEngine(forced);
+    await byEngines(() => predict(model, x));
     model.dispose();
   });
 
@@ -57,8 +70,8 @@ describe('TensorRT: builds', function () {
       const model = await convolutions();
       const x = tensorOf(disorder([1, 24, 24, 8], 99));
       const { values: expected } = await predict(model, x.clone());
-      await build(model, { inputs: [x], maxWorkspaceSizeBytes, cache: false });
-      const { values } = await predict(model, x);
+      expectEngine(await build(model, { inputs: [x], maxWorkspaceSizeBytes, cache: false }));
+      const { values } = await byEngines(() => predict(model, x));
       expect(relativeError(values, expected)).to.be.at.most(1e-4);
       model.dispose();
     });
@@ -100,13 +113,13 @@ describe('TensorRT: builds', function () {
     open.dispose();
   });
 
-  it('an engine that errs by more than the tolerance does not serve', async () => {
+  it('an engine that errs by more than the tolerance does not serve, not even with `force`', async () => {
     const model = await convolutions();
     const x = tensorOf(disorder([1, 24, 24, 8], 99));
     const { values: expected } = await predict(model, x.clone());
-    const report = await build(model, { precision: 'FP16', inputs: [x], tolerance: 1e-12 });
+    const report = await build(model, { precision: 'FP16', inputs: [x], tolerance: 1e-12, force: true });
     expect(report.serving).to.equal('tensorflow');
-    expect(report.reason).to.be.a('string').that.is.not.empty;
+    expect(report.reason).to.include('more than the tolerance');
     const { values } = await predict(model, x);
     expect(relativeError(values, expected)).to.be.at.most(1e-5);
     model.dispose();

@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { expect } from 'chai';
-import { errorOf, live, onTftrt } from '../support/tftrt';
-import { type BuildOptions, build, type ConversionReport, expectEngine } from './api';
+import { errorOf, expectBack, live, onTftrt } from '../support/tftrt';
+import { type BuildOptions, build, byEngines, type ConversionReport, expectEngine } from './api';
 import {
   denseModel,
   disorder,
@@ -38,14 +38,15 @@ describe('TensorRT: models', function () {
       const report = await build(model, options);
       expectEngine(report);
     }
-    for (const { model, expected } of [...models, ...models]) {
-      expect((await predict(model, tensorOf(x))).values).to.deep.equal(expected(x.values));
-    }
-    // The second's engine outlives the first's.
-    models[0]!.model.dispose();
-    expect((await predict(models[1]!.model, tensorOf(x))).values).to.deep.equal(
-      models[1]!.expected(x.values),
-    );
+    await byEngines(async () => {
+      for (const { model, expected } of [...models, ...models]) {
+        expect((await predict(model, tensorOf(x))).values).to.deep.equal(expected(x.values));
+      }
+      // The second's engine outlives the first's.
+      models[0]!.model.dispose();
+      const { values } = await predict(models[1]!.model, tensorOf(x));
+      expect(values).to.deep.equal(models[1]!.expected(x.values));
+    });
     models[1]!.model.dispose();
   });
 
@@ -54,7 +55,8 @@ describe('TensorRT: models', function () {
     const reports = await Promise.all(models.map(({ model }) => build(model, { ...options, cache: false })));
     for (const [i, { model, expected }] of models.entries()) {
       expectEngine(reports[i]!);
-      expect((await predict(model, tensorOf(x))).values).to.deep.equal(expected(x.values));
+      const { values } = await byEngines(() => predict(model, tensorOf(x)));
+      expect(values).to.deep.equal(expected(x.values));
       model.dispose();
     }
   });
@@ -70,7 +72,8 @@ describe('TensorRT: models', function () {
     }
     expect(results.some(({ status }) => status === 'fulfilled')).to.equal(true);
     // Halves and their short sums are exact in float16 too.
-    expect((await predict(model, tensorOf(x))).values).to.deep.equal(expected(x.values));
+    const { values } = await byEngines(() => predict(model, tensorOf(x)));
+    expect(values).to.deep.equal(expected(x.values));
     model.dispose();
   });
 
@@ -79,7 +82,10 @@ describe('TensorRT: models', function () {
     for (const precision of ['FP16', 'FP32', 'FP16'] as const) {
       const report = await build(model, { ...options, precision });
       expect(report.precision).to.equal(precision);
-      expect((await predict(model, tensorOf(x))).values).to.deep.equal(expected(x.values));
+      expectEngine(report);
+      expect(report.engines.map((engine) => engine.precision)).to.deep.equal([precision]);
+      const { values } = await byEngines(() => predict(model, tensorOf(x)));
+      expect(values).to.deep.equal(expected(x.values));
     }
     model.dispose();
   });
@@ -87,14 +93,14 @@ describe('TensorRT: models', function () {
   it('leave nothing behind when they are disposed of', async () => {
     const cycle = async () => {
       const { model } = await denseModel();
-      await build(model, options);
+      expectEngine(await build(model, options));
       await predict(model, tensorOf(x));
       model.dispose();
     };
     await cycle();
     const before_ = live();
     await cycle();
-    expect(live()).to.deep.equal(before_);
+    await expectBack(live, before_, 'after another model');
   });
 
   it('that are disposed of cannot be built', async () => {

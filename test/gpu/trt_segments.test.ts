@@ -41,7 +41,8 @@ describe('TensorRT: graphs that have ended processes', function () {
   });
 
   it('inputs without rows', async () => {
-    const { answers } = await run('noRows');
+    const { outcome, answers } = await run('noRows');
+    expect(outcome.report?.profiles.map(({ serving }) => serving)).to.deep.equal(['tensorrt']);
     expect(answers).to.deep.equal([2, 0, 1, 0, 8].map((rows) => filled([rows, 4], 8)));
   });
 

@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs';
 import { expect } from 'chai';
 import { errorOf, onTftrt } from '../support/tftrt';
-import { build, expectEngine, outsideProfiles } from './api';
+import { build, byEngines, expectEngine, outsideProfiles } from './api';
 import { denseModel, disorder, floats, graphModel, node, placeholder, tensorOf } from './graphs';
 import { predict } from './outcome';
 
@@ -15,7 +15,6 @@ describe('TensorRT: shapes', function () {
   it('one engine serves every batch of a profile', async () => {
     const { model, expected } = await denseModel();
     const report = await build(model, {
-      force: true,
       inputs: [tensorOf(input(3))],
       profiles: [{ min: [1, 8], opt: [4, 8], max: [16, 8] }],
     });
@@ -33,7 +32,7 @@ describe('TensorRT: shapes', function () {
   it('shapes outside of the profiles are right by TensorFlow, and counted', async () => {
     const { model, expected } = await denseModel();
     // Without sample inputs: the profile says enough to make some.
-    await build(model, { force: true, profiles: [{ min: [2, 8], opt: [4, 8], max: [8, 8] }] });
+    expectEngine(await build(model, { profiles: [{ min: [2, 8], opt: [4, 8], max: [8, 8] }] }));
     const before = outsideProfiles();
     for (const rows of [1, 9, 100, 4, 1]) {
       const x = input(rows);
@@ -47,7 +46,7 @@ describe('TensorRT: shapes', function () {
 
   it('the shapes of the sample inputs are the profile where none is given', async () => {
     const { model, expected } = await denseModel();
-    const report = await build(model, { force: true, inputs: [tensorOf(input(4))] });
+    const report = await build(model, { inputs: [tensorOf(input(4))] });
     expectEngine(report);
     const before = outsideProfiles();
     for (const rows of [4, 5, 4]) {
@@ -65,10 +64,12 @@ describe('TensorRT: shapes', function () {
       profiles: [{ opt: [1, 8] }, { min: [10, 8], opt: [16, 8], max: [32, 8] }],
     });
     expectEngine(report);
+    const before = outsideProfiles();
     for (const rows of [1, 10, 32, 5, 16, 1]) {
       const x = input(rows);
       expect((await predict(model, tensorOf(x))).values, `${rows} rows`).to.deep.equal(expected(x.values));
     }
+    expect(outsideProfiles() - before, 'predictions outside of the profiles').to.equal(1);
     model.dispose();
   });
 
@@ -84,18 +85,21 @@ describe('TensorRT: shapes', function () {
       { two: floats([], 2) },
     );
     const range = (rows: number) => ({ min: [1, 8], opt: [rows, 8], max: [8, 8] });
-    await build(model, { profiles: [{ a: range(4), b: range(1) }] });
-    for (const [a, b] of [
-      [4, 1],
-      [1, 1],
-      [8, 8],
-      [9, 1],
-    ]) {
-      const inputs = { a: tf.fill([a!, 8], 3), b: tf.fill([b!, 8], -1) };
+    expectEngine(await build(model, { profiles: [{ a: range(4), b: range(1) }] }));
+    const check = async (a: number, b: number) => {
+      const inputs = { a: tf.fill([a, 8], 3), b: tf.fill([b, 8], -1) };
       const y = model.predict(inputs) as tf.Tensor;
-      expect(Array.from(await y.data()), `${a} and ${b} rows`).to.deep.equal(new Array(8 * a!).fill(4));
+      expect(Array.from(await y.data()), `${a} and ${b} rows`).to.deep.equal(new Array(8 * a).fill(4));
       tf.dispose([inputs, y]);
-    }
+    };
+    await byEngines(async () => {
+      await check(4, 1);
+      await check(1, 1);
+      await check(8, 8);
+    });
+    const before = outsideProfiles();
+    await check(9, 1);
+    expect(outsideProfiles() - before, 'predictions outside of the profiles').to.equal(1);
     model.dispose();
   });
 
