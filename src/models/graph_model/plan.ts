@@ -64,7 +64,9 @@ export class GraphModelPlan {
       program: await this.programToBuild(),
       bind: (inputs, outputs) => this.prepare(inputs, outputs),
       declaredInputs: () =>
-        this.model.inputs.map(({ name, shape, dtype }) => ({ name, shape: shape ?? [], dtype })),
+        this.model.inputs
+          .filter(({ name }) => !isResource(this.executor.graph.nodes[parseTensorName(name)[0]]))
+          .map(({ name, shape, dtype }) => ({ name, shape: shape ?? [], dtype })),
     };
   }
 
@@ -208,6 +210,6 @@ function missingInputs(executor: GraphExecutor, feeds: string[], outputs: string
 }
 
 /** Tables come from the initializer graph, not from the caller. */
-function isResource(node: ExecutorNode): boolean {
-  return node.rawAttrs?.dtype?.type === 'DT_RESOURCE';
+function isResource(node: ExecutorNode | undefined): boolean {
+  return node?.rawAttrs?.dtype?.type === 'DT_RESOURCE';
 }
