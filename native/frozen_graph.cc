@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "error.h"
+#include "frozen_tables.h"
 #include "runtime.h"
 #include "tensorflow/core/common_runtime/device_set.h"
 #include "tensorflow/core/framework/tensor.h"
@@ -73,6 +74,34 @@ std::unordered_map<std::string, tf::Tensor> ReadVariables(tf::Session* session,
   return values;
 }
 
+void AddConstant(const std::string& name, const tf::Tensor& value, tf::GraphDef* graph) {
+  tf::NodeDef* node = graph->add_node();
+  node->set_name(name);
+  node->set_op("Const");
+  (*node->mutable_attr())["dtype"].set_type(value.dtype());
+  value.AsProtoTensorContent((*node->mutable_attr())["value"].mutable_tensor());
+}
+
+// A ResourceGather, which reads rows of a variable, as a gather of rows of a constant.
+void AddGather(const tf::NodeDef& node, const tf::Tensor& value, tf::GraphDef* graph) {
+  const auto batch_dims = node.attr().find("batch_dims");
+  const int64_t axis = batch_dims == node.attr().end() ? 0 : batch_dims->second.i();
+  const std::string params = node.name() + "/tftrt_params", axis_name = node.name() + "/tftrt_axis";
+  AddConstant(params, value, graph);
+  AddConstant(axis_name, tf::Tensor(static_cast<int32_t>(axis)), graph);
+  tf::NodeDef* gather = graph->add_node();
+  gather->set_name(node.name());
+  gather->set_op("GatherV2");
+  gather->add_input(params);
+  gather->add_input(node.input(1));
+  gather->add_input(axis_name);
+  auto& attributes = *gather->mutable_attr();
+  attributes["Tparams"].set_type(value.dtype());
+  attributes["Tindices"] = node.attr().at("Tindices");
+  attributes["Taxis"].set_type(tf::DT_INT32);
+  attributes["batch_dims"].set_i(axis);
+}
+
 }  // namespace
 
 tf::GraphDef RunGrappler(tf::grappler::GrapplerItem item, const tf::ConfigProto& config,
@@ -100,8 +129,8 @@ tf::GraphDef Optimize(tf::GraphDef graph, const std::vector<std::string>& optimi
   return RunGrappler(std::move(item), config, "inlining the graph's functions");
 }
 
-tf::GraphDef Freeze(tf::Session* session, const tf::GraphDef& graph, const std::vector<std::string>& feeds,
-                    const std::vector<std::string>& fetches) {
+FrozenGraph Freeze(tf::Session* session, const tf::GraphDef& graph, const std::vector<std::string>& feeds,
+                   const std::vector<std::string>& fetches) {
   const tf::GraphDef inlined = Optimize(graph, {"function"}, feeds, fetches);
   Nodes nodes;
   for (const tf::NodeDef& node : inlined.node()) nodes[node.name()] = &node;
@@ -112,24 +141,28 @@ tf::GraphDef Freeze(tf::Session* session, const tf::GraphDef& graph, const std::
   }
   const std::unordered_map<std::string, tf::Tensor> values = ReadVariables(session, variables);
 
-  tf::GraphDef frozen;
+  FrozenGraph result;
+  tf::GraphDef& frozen = result.graph;
   *frozen.mutable_versions() = inlined.versions();
   *frozen.mutable_library() = inlined.library();
   for (const tf::NodeDef* node : needed) {
     if (node->op() == "VarHandleOp") continue;
     if (node->op() == "Identity" && VariableOf(nodes, node->name()) != nullptr) continue;
-    const tf::NodeDef* variable =
-        node->op() == "ReadVariableOp" ? VariableOf(nodes, node->input(0)) : nullptr;
-    tf::NodeDef* copy = frozen.add_node();
-    if (variable != nullptr) {
-      // No control inputs: a constant may be read at any time.
-      copy->set_name(node->name());
-      copy->set_op("Const");
-      const tf::Tensor& value = values.at(variable->name());
-      (*copy->mutable_attr())["dtype"].set_type(value.dtype());
-      value.AsProtoTensorContent((*copy->mutable_attr())["value"].mutable_tensor());
-      continue;
+    // No control inputs: a constant may be read at any time.
+    const bool gathers = node->op() == "ResourceGather";
+    if (gathers || node->op() == "ReadVariableOp") {
+      const tf::NodeDef* variable = VariableOf(nodes, node->input(0));
+      if (variable != nullptr) {
+        const tf::Tensor& value = values.at(variable->name());
+        if (gathers) {
+          AddGather(*node, value, &frozen);
+        } else {
+          AddConstant(node->name(), value, &frozen);
+        }
+        continue;
+      }
     }
+    tf::NodeDef* copy = frozen.add_node();
     *copy = *node;
     copy->clear_input();
     for (const std::string& input : node->input()) {
@@ -144,7 +177,8 @@ tf::GraphDef Freeze(tf::Session* session, const tf::GraphDef& graph, const std::
       }
     }
   }
-  return frozen;
+  result.initializers = FillTables(session, &frozen);
+  return result;
 }
 
 }  // namespace tftrt

@@ -12,10 +12,16 @@
 
 namespace tftrt {
 
-// `session` holds `graph` with its variables restored. `fetches` are names of tensors. Throws
-// TFTRT_NOT_FREEZABLE where a variable that the fetches need is used by anything but a read.
-tensorflow::GraphDef Freeze(tensorflow::Session* session, const tensorflow::GraphDef& graph,
-                            const std::vector<std::string>& feeds, const std::vector<std::string>& fetches);
+struct FrozenGraph {
+  tensorflow::GraphDef graph;
+  // Nodes to run once, which fill the graph's tables.
+  std::vector<std::string> initializers;
+};
+
+// `session` holds `graph` with its variables restored and its tables filled. `fetches` are names of tensors.
+// Throws TFTRT_NOT_FREEZABLE where a variable that the fetches need is used by anything but a read.
+FrozenGraph Freeze(tensorflow::Session* session, const tensorflow::GraphDef& graph,
+                   const std::vector<std::string>& feeds, const std::vector<std::string>& fetches);
 
 // Runs grappler's optimizers of these names, in this order, and none else.
 tensorflow::GraphDef Optimize(tensorflow::GraphDef graph, const std::vector<std::string>& optimizers,

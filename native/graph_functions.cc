@@ -2,6 +2,7 @@
 
 #include "canonical_graph.h"
 #include "captured_graph.h"
+#include "frozen_graph.h"
 #include "graph_checks.h"
 #include "graph_def.h"
 #include "graph_placement.h"
@@ -43,8 +44,9 @@ Napi::Value FreezeProgram(EnvState& state, const Napi::CallbackInfo& info) {
                                                        fetches = ToStrings(info[3].As<Napi::Array>())] {
     std::vector<tf::DataType> dtypes;
     for (const std::string& feed : feeds) dtypes.push_back(program->TypeOf(feed));
+    const FrozenGraph frozen = program->Frozen(feeds, fetches);
     return std::make_shared<CanonicalGraph>(
-        Canonicalize(program->Frozen(feeds, fetches), feeds, dtypes, fetches, {}));
+        Canonicalize(frozen.graph, feeds, dtypes, fetches, frozen.initializers));
   });
   return RunJob(info, state, info[0].As<Napi::Boolean>(), std::move(job));
 }

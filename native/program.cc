@@ -116,7 +116,7 @@ void Program::MakeSession(const tf::SessionOptions& options) {
   session_.reset(session);
 }
 
-tf::GraphDef Program::Frozen(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches) {
+FrozenGraph Program::Frozen(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches) {
   if (has_engines_) {
     throw Error("TFTRT_NOT_FREEZABLE",
                 absl::StrCat("the SavedModel ", directory_,

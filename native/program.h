@@ -19,6 +19,8 @@
 
 namespace tftrt {
 
+struct FrozenGraph;
+
 class Program {
  public:
   // A session with `graph`, whose constants hold their values.
@@ -33,8 +35,8 @@ class Program {
                                                     const std::vector<std::string>& initializers);
   ~Program();
 
-  // The graph of a SavedModel with its variables as constants, see frozen_graph.h.
-  tensorflow::GraphDef Frozen(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches);
+  // The graph of a SavedModel with its variables as constants and its tables' contents, see frozen_graph.h.
+  FrozenGraph Frozen(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches);
 
   tensorflow::Session* session() { return session_.get(); }
   // The dtype of the tensor `name` ("node:index"); throws TFTRT_NOT_FOUND when the graph has no such tensor.

@@ -1,14 +1,17 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import * as tf from '@tensorflow/tfjs-core';
 import { expect } from 'chai';
+import * as tftrt from 'tfjs-backend-tftrt';
 import { DT } from '#src/dtypes';
 import { type GraphArguments, type Handle, type NativeAddon, nativeRuntime } from '#src/native';
-import { readFixture } from '../support/fixtures';
-import { errorOf } from '../support/tftrt';
+import { mismatch, readFixture, toTensors } from '../support/fixtures';
+import { errorOf, live, onTftrt } from '../support/tftrt';
 
 /** What engines are found again by: the structure and the constants of a graph, not its names. */
 describe('canonical graphs', () => {
+  onTftrt();
   let addon: NativeAddon;
   let folder: string;
   before(() => {
@@ -123,6 +126,44 @@ describe('canonical graphs', () => {
     for (const handle of [once, twice]) addon.releaseGraph(handle);
     addon.releaseProgram(program);
   });
+
+  for (const name of ['table_and_layers', 'asset_and_layers']) {
+    it(`come from SavedModels with tables, and nodes that fill them (${name})`, async () => {
+      const before_ = live();
+      const { folder: directory, cases } = readFixture('saved_models', name);
+      const program = await addon.loadSavedModel(true, directory, ['serve'], '{"deviceCount":{"GPU":0}}');
+      const { inputs, outputs } = JSON.parse(addon.programSignatures(program)).signatureDef.serving_default;
+      const [inputNames, outputNames] = [Object.keys(inputs), Object.keys(outputs)];
+      const tensorsOf = (endpoints: Record<string, { name: string }>, names: string[]) =>
+        names.map((endpoint) => endpoints[endpoint]!.name);
+      const frozen = await addon.freezeProgram(
+        true,
+        program,
+        tensorsOf(inputs, inputNames),
+        tensorsOf(outputs, outputNames),
+      );
+      addon.releaseProgram(program); // what follows needs nothing of it
+      const { feeds, fetches, initializers } = addon.describeGraph(frozen);
+      await addon.writeGraph(frozen, path.join(folder, 'tables.pb'));
+      addon.releaseGraph(frozen);
+      const bytes = new Uint8Array(fs.readFileSync(path.join(folder, 'tables.pb')));
+      expect(Buffer.from(bytes).includes('ResourceGather')).to.equal(false);
+      const model = await tftrt.loadFrozenGraph(bytes, { inputs: feeds, outputs: fetches });
+      const { handle } = (model as unknown as { program: { handle: Handle } }).program;
+      addon.runProgramTargets(handle, initializers);
+      for (const call of cases) {
+        const fed = toTensors(call.inputs);
+        const results = model.predict(inputNames.map((input) => fed[input]!)) as tf.Tensor[];
+        for (const [i, output] of outputNames.entries()) {
+          const problem = await mismatch(results[i]!, call.outputs[output]!, call.tolerance);
+          expect(problem, `${call.name}, ${output}`).to.equal(null);
+        }
+        tf.dispose([fed, results]);
+      }
+      model.dispose();
+      expect(live()).to.deep.equal(before_);
+    });
+  }
 
   it('are not of programs that write variables, which the addon knows', () => {
     const float = { type: 'DT_FLOAT' };

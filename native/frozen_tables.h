@@ -1,0 +1,16 @@
+// Hash tables of a frozen graph, with what they hold.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tensorflow/core/framework/graph.pb.h"
+#include "tensorflow/core/public/session.h"
+
+namespace tftrt {
+
+// Adds nodes to `frozen` that fill the tables among its nodes with what those of the same names hold in
+// `session`, whatever filled them there. Returns the nodes to run.
+std::vector<std::string> FillTables(tensorflow::Session* session, tensorflow::GraphDef* frozen);
+
+}  // namespace tftrt
