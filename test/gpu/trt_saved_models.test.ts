@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import * as tftrt from 'tfjs-backend-tftrt';
 import { node } from 'tfjs-backend-tftrt/node';
 import { type FixtureCase, type FixtureKind, mismatch, readFixture, toTensors } from '../support/fixtures';
-import { expectBack, live, onTftrt } from '../support/tftrt';
+import { errorOf, expectBack, live, onTftrt } from '../support/tftrt';
 import { build, byEngines, expectEngine, type Model, outsideProfiles } from './api';
 import { disorder, tensorOf } from './graphs';
 import { relativeError } from './outcome';
@@ -91,6 +91,17 @@ describe('TensorRT: SavedModels', function () {
       }
       tf.dispose([fed, results]);
     }
+    model.dispose();
+  });
+
+  it('with a loop over a variable are refused, and serve as before', async () => {
+    const { folder, cases } = readFixture('saved_models', 'while_loop');
+    const model = await node.loadSavedModel(folder);
+    const sample = toTensors(cases[0]!.inputs);
+    const error = await errorOf(() => build(model, { inputs: [sample] }));
+    expect(error.code, error.message).to.equal('TFTRT_NOT_FREEZABLE');
+    for (const call of cases) await check(model, call);
+    tf.dispose(sample);
     model.dispose();
   });
 

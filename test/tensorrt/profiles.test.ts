@@ -1,10 +1,13 @@
+import { loadGraphModel } from '@tensorflow/tfjs-converter';
 import type { DataType, Tensor, TensorInfo } from '@tensorflow/tfjs-core';
 import * as tf from '@tensorflow/tfjs-core';
 import { expect } from 'chai';
 import { tftrtBackend } from '#src/backend/active';
+import { planToBuild } from '#src/models/graph_model/hook';
 import type { Buildable } from '#src/tensorrt/context';
 import type { BuildOptions, ModelInputs } from '#src/tensorrt/options';
 import { type DeclaredInput, profilesOf } from '#src/tensorrt/profiles';
+import { readFixture, toTensors } from '../support/fixtures';
 import { live, onTftrt } from '../support/tftrt';
 
 const float = (name: string, shape: (number | null)[]): DeclaredInput => ({ name, shape, dtype: 'float32' });
@@ -190,6 +193,30 @@ describe('the profiles of a build', () => {
       expect(refused(model(float('x', [-1, 8])), { profiles: [range] })).to.include("'x'");
     });
   }
+
+  it('have no shapes of the tables of a graph model, which are among its inputs', async () => {
+    const { folder, cases } = readFixture('graph_models', 'table_and_layers');
+    const loaded = await loadGraphModel(`file://${folder}/model.json`);
+    expect(loaded.inputs).to.have.length(3);
+    const of = await planToBuild(loaded as never).buildable();
+    const samples = cases.map(({ inputs }) => toTensors(inputs));
+    const range = { word: { min: [1], max: [3] }, x: { min: [1, 16], max: [3, 16] } };
+    expect(profiles(of, { inputs: samples, profiles: [range] })).to.deep.equal([
+      {
+        min: [[1], [1, 16]],
+        opt: [[3], [3, 16]],
+        max: [[3], [3, 16]],
+        fixed: false,
+        tuned: false,
+        samples: [
+          [[1], [1, 16]],
+          [[3], [3, 16]],
+        ],
+      },
+    ]);
+    tf.dispose(samples);
+    loaded.dispose();
+  });
 
   it('make up no values but floats', () => {
     const of = model({ name: 'ids', shape: [-1, 8], dtype: 'int32' as DataType });
