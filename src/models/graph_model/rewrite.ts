@@ -46,8 +46,11 @@ const FUSED_OPS: Record<string, { op: string; output: string; attributes: string
 /** The name of the first output of the ops that end a rewritten group; function bodies refer to outputs by it. */
 const OUTPUT_NAMES: Record<string, string> = {
   Conv2D: 'output',
+  _FusedConv2D: 'output',
   DepthwiseConv2dNative: 'output',
+  _FusedDepthwiseConv2dNative: 'output',
   MatMul: 'product',
+  _FusedMatMul: 'product',
   BiasAdd: 'output',
   Relu: 'activations',
   Relu6: 'activations',
@@ -128,7 +131,8 @@ class Rewriter {
       return this.finish(node, this.prelu(node, x, alpha));
     }
     if (!(node.op in FUSED_OPS)) return [node];
-    return this.runsFused(node) ? [asTensorFlowsOwn(node)] : this.unfuse(node);
+    if (!this.runsFused(node)) return this.unfuse(node);
+    return this.losesNaN(node) ? this.splitActivation(node) : [asTensorFlowsOwn(node)];
   }
 
   /** Whether TensorFlow has a kernel for the fused node. */
@@ -146,6 +150,22 @@ class Rewriter {
     return (
       bias === 'BiasAdd' && more.length === 0 && (activation === undefined || activations.has(activation))
     );
+  }
+
+  /** oneDNN's fused ReLUs make 0 of NaN; alone they keep it. */
+  private losesNaN(node: NodeDef): boolean {
+    return this.target.oneDnn && fusedOps(node).some((name) => name === 'Relu' || name === 'Relu6');
+  }
+
+  /** The node with its bias only, and its activation. */
+  private splitActivation(node: NodeDef): NodeDef[] {
+    const [bias, activation] = fusedOps(node) as [string, string];
+    const attr = { ...node.attr, fused_ops: { list: { s: [bytesAttr(bias).s!] } } };
+    const input = (node.input ?? []).filter((name) => !isControl(name));
+    const biased = asTensorFlowsOwn({ ...node, name: `${node.name}/${bias}`, input, attr });
+    const T = node.attr?.T ?? { type: 'DT_FLOAT' };
+    const steps = [biased, { name: node.name, op: activation, input: [this.tensor(biased)], attr: { T } }];
+    return this.finish(node, steps);
   }
 
   /** Splits a fused node into the plain op, the bias and the activation. */
