@@ -2,6 +2,7 @@ import path from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import { expect } from 'chai';
 import * as tftrt from 'tfjs-backend-tftrt';
+import { bytesAttr } from '#src/program/graph_def';
 import { FLOAT, floats, graphModel, ints, node, placeholder } from '../gpu/graphs';
 import {
   exceedsInt32,
@@ -13,6 +14,8 @@ import {
   toTensors,
 } from '../support/fixtures';
 import { live, onTftrt } from '../support/tftrt';
+
+const ONES = { list: { i: ['1', '1', '1', '1'] } };
 
 /** Every fixture, by its own outputs of Python's TensorFlow: nothing is left out, whatever tfjs's executor can do. */
 describe('graph models as callables', () => {
@@ -51,6 +54,35 @@ describe('graph models as callables', () => {
     }
     model.dispose();
   });
+
+  for (const activation of ['Relu', 'Relu6', 'Elu']) {
+    for (const op of ['_FusedConv2D', 'FusedDepthwiseConv2dNative', '_FusedMatMul']) {
+      it(`keep NaN through ${op} with ${activation}`, async () => {
+        const dense = op === '_FusedMatMul';
+        const depthwise = op === 'FusedDepthwiseConv2dNative';
+        const shape = dense ? [2, 2] : [1, 1, 2, depthwise ? 1 : 2];
+        const count = shape.reduce((product, size) => product * size, 1);
+        const attr = {
+          T: FLOAT,
+          fused_ops: { list: { s: [bytesAttr('BiasAdd').s!, bytesAttr(activation).s!] } },
+          num_args: { i: '1' },
+          ...(dense
+            ? { transpose_a: { b: false }, transpose_b: { b: false } }
+            : { strides: ONES, dilations: ONES, padding: bytesAttr('SAME'), data_format: bytesAttr('NHWC') }),
+        };
+        const model = await graphModel(
+          [placeholder('x', dense ? [-1, 2] : [-1, 1, 1, 2]), node('y', op, ['x', 'w', 'b'], attr)],
+          { w: floats(shape, ...Array<number>(count).fill(1)), b: floats([2], 0, 0) },
+        );
+        const x = tf.tensor([Number.NaN, Number.NaN, 1, 2], dense ? [2, 2] : [2, 1, 1, 2]);
+        const y = model.predict(x) as tf.Tensor;
+        const expected = [Number.NaN, Number.NaN, ...(depthwise ? [1, 2] : [3, 3])];
+        expect(Array.from(await y.data())).to.deep.equal(expected);
+        tf.dispose([x, y]);
+        model.dispose();
+      });
+    }
+  }
 
   it('are the same for maps of inputs in any order', async () => {
     const fixture = readFixture('graph_models', 'two_inputs');
