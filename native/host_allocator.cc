@@ -1,7 +1,5 @@
 #include "host_allocator.h"
 
-#include <mutex>
-
 // The header declares nothing without it.
 #define INTEL_MKL
 #include "tensorflow/core/common_runtime/mkl_cpu_allocator.h"
@@ -44,13 +42,15 @@ constexpr int kPriority = 300;
 }  // namespace
 
 void RefuseImpossibleRequests() {
-  static std::once_flag once;
-  std::call_once(once, [] {
+  // Once for the process: a static of a function is made once, whichever thread comes first.
+  static const bool done = [] {
     tsl::AllocatorFactoryRegistry* registry = tsl::AllocatorFactoryRegistry::singleton();
     // Other code of the process may use TensorFlow, which then ends it at another allocator.
-    if (!tf::IsMKLEnabled() || registry->process_state() != nullptr) return;
+    if (!tf::IsMKLEnabled() || registry->process_state() != nullptr) return true;
     registry->Register(__FILE__, __LINE__, "HostAllocator", kPriority, new HostAllocatorFactory);
-  });
+    return true;
+  }();
+  static_cast<void>(done);
 }
 
 }  // namespace tftrt

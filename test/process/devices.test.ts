@@ -32,7 +32,7 @@ describe('two devices in one process', function () {
       tf.setBackend('tftrt:1').then(() => tf.add(1, 2)).catch((error) => console.log(error.code, error.message.includes('tftrt:1')));`);
     expect(stdout.trim().split('\n'), stderr).to.deep.equal([
       "configure({devices}) is []; expected a list such as ['gpu:0', 'gpu:1'].",
-      `configure({devices}) is "gpu:0"; expected a list such as ['gpu:0', 'gpu:1'].`,
+      "configure({devices}) is 'gpu:0'; expected a list such as ['gpu:0', 'gpu:1'].",
       "configure({devices}) has 'cpu' in it; expected only GPUs.",
       'configure({devices}) is gpu:1,gpu:1; expected each GPU once.',
       "configure({devices}) is 'gpu:x'; expected 'cpu', 'gpu' or 'gpu:N'.",
