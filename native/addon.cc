@@ -71,7 +71,7 @@ void ListenForExit(napi_env env) {
 
 napi_value Initialize(napi_env env, napi_value exports) {
   try {
-    RefuseImpossibleRequests();
+    UseHostAllocator();
     Register(env, exports);
     Export<Guarded<ForAnotherDevice>>(env, exports, "forAnotherDevice");
     ListenForExit(env);

@@ -1,5 +1,6 @@
 #include "frozen_graph.h"
 
+#include <algorithm>
 #include <atomic>
 #include <unordered_map>
 #include <unordered_set>
@@ -9,6 +10,7 @@
 #include "frozen_tables.h"
 #include "runtime.h"
 #include "tensorflow/core/common_runtime/device_set.h"
+#include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/tensor.h"
 #include "tensorflow/core/graph/tensor_id.h"
 #include "tensorflow/core/grappler/clusters/virtual_cluster.h"
@@ -82,12 +84,11 @@ void AddConstant(const std::string& name, const tf::Tensor& value, tf::GraphDef*
   value.AsProtoTensorContent((*node->mutable_attr())["value"].mutable_tensor());
 }
 
-// A ResourceGather, which reads rows of a variable, as a gather of rows of a constant.
-void AddGather(const tf::NodeDef& node, const tf::Tensor& value, tf::GraphDef* graph) {
+// A ResourceGather, which reads rows of a variable, as a gather of rows of the constant `params`.
+void AddGather(const tf::NodeDef& node, const std::string& params, tf::DataType dtype, tf::GraphDef* graph) {
   const auto batch_dims = node.attr().find("batch_dims");
   const int64_t axis = batch_dims == node.attr().end() ? 0 : batch_dims->second.i();
-  const std::string params = node.name() + "/tftrt_params", axis_name = node.name() + "/tftrt_axis";
-  AddConstant(params, value, graph);
+  const std::string axis_name = node.name() + "/tftrt_axis";
   AddConstant(axis_name, tf::Tensor(static_cast<int32_t>(axis)), graph);
   tf::NodeDef* gather = graph->add_node();
   gather->set_name(node.name());
@@ -96,10 +97,26 @@ void AddGather(const tf::NodeDef& node, const tf::Tensor& value, tf::GraphDef* g
   gather->add_input(node.input(1));
   gather->add_input(axis_name);
   auto& attributes = *gather->mutable_attr();
-  attributes["Tparams"].set_type(value.dtype());
+  attributes["Tparams"].set_type(dtype);
   attributes["Tindices"] = node.attr().at("Tindices");
   attributes["Taxis"].set_type(tf::DT_INT32);
   attributes["batch_dims"].set_i(axis);
+}
+
+// Throws for a node that makes something to keep state in whose contents a frozen graph would not have.
+void RequireNoState(const tf::NodeDef& node) {
+  const tf::OpDef* definition = nullptr;
+  if (!tf::OpRegistry::Global()->LookUpOpDef(node.op(), &definition).ok()) return;
+  const bool makes = std::any_of(definition->output_arg().begin(), definition->output_arg().end(),
+                                 [](const auto& output) { return output.type() == tf::DT_RESOURCE; });
+  // What these hold comes and goes within a run; FillTables sees to tables.
+  const bool is_within_run = node.op() == "TensorArrayV3" || node.op() == "StackV2";
+  if (!makes || is_within_run || IsTable(node)) return;
+  throw Error(
+      "TFTRT_NOT_FREEZABLE",
+      absl::StrCat(
+          "the model keeps state in '", node.name(), "' (", node.op(),
+          "), which a graph for TensorRT or CUDA graphs cannot have: such a graph stays in TensorFlow"));
 }
 
 }  // namespace
@@ -141,6 +158,14 @@ FrozenGraph Freeze(tf::Session* session, const tf::GraphDef& graph, const std::v
   }
   const std::unordered_map<std::string, tf::Tensor> values = ReadVariables(session, variables);
 
+  // A variable that is read is a constant already; one that is only gathered from becomes one of its name.
+  std::unordered_map<const tf::NodeDef*, std::string> constants;
+  for (const tf::NodeDef* node : needed) {
+    if (node->op() != "ReadVariableOp") continue;
+    const tf::NodeDef* variable = VariableOf(nodes, node->input(0));
+    if (variable != nullptr) constants.emplace(variable, node->name());
+  }
+
   FrozenGraph result;
   tf::GraphDef& frozen = result.graph;
   *frozen.mutable_versions() = inlined.versions();
@@ -155,13 +180,16 @@ FrozenGraph Freeze(tf::Session* session, const tf::GraphDef& graph, const std::v
       if (variable != nullptr) {
         const tf::Tensor& value = values.at(variable->name());
         if (gathers) {
-          AddGather(*node, value, &frozen);
+          const auto [constant, is_new] = constants.emplace(variable, variable->name());
+          if (is_new) AddConstant(constant->second, value, &frozen);
+          AddGather(*node, constant->second, value.dtype(), &frozen);
         } else {
           AddConstant(node->name(), value, &frozen);
         }
         continue;
       }
     }
+    RequireNoState(*node);
     tf::NodeDef* copy = frozen.add_node();
     *copy = *node;
     copy->clear_input();

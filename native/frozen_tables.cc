@@ -13,12 +13,12 @@ namespace tftrt {
 
 namespace tf = tensorflow;
 
-namespace {
-
 bool IsTable(const tf::NodeDef& node) {
   return node.op() == "HashTableV2" || node.op() == "MutableHashTableV2" ||
          node.op() == "MutableHashTableOfTensorsV2";
 }
+
+namespace {
 
 tf::NodeDef* AddNode(tf::GraphDef* graph, const std::string& name, const std::string& op,
                      const std::vector<std::string>& inputs) {

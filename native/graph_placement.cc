@@ -1,6 +1,5 @@
 #include "graph_placement.h"
 
-#include "absl/strings/match.h"
 #include "tensorflow/core/util/device_name_utils.h"
 
 namespace tftrt {
@@ -9,10 +8,10 @@ namespace tf = tensorflow;
 
 namespace {
 
-bool NamesGpu(const std::string& device) {
+// Whether the device's name, in whatever form, says that it is of this type.
+bool Names(const std::string& device, const char* type) {
   tf::DeviceNameUtils::ParsedName name;
-  return tf::DeviceNameUtils::ParseFullOrLocalName(device, &name) && name.has_type &&
-         name.type == tf::DEVICE_GPU;
+  return tf::DeviceNameUtils::ParseFullOrLocalName(device, &name) && name.has_type && name.type == type;
 }
 
 }  // namespace
@@ -20,7 +19,7 @@ bool NamesGpu(const std::string& device) {
 void PlaceOn(const std::string& device, tf::GraphDef* graph) {
   for (tf::NodeDef& node : *graph->mutable_node()) {
     // What is on the CPU was put there with a reason.
-    if (!absl::StrContains(node.device(), "CPU")) node.set_device(device);
+    if (!Names(node.device(), tf::DEVICE_CPU)) node.set_device(device);
   }
   for (tf::FunctionDef& function : *graph->mutable_library()->mutable_function()) {
     for (tf::NodeDef& node : *function.mutable_node_def()) node.clear_device();
@@ -35,11 +34,11 @@ void PlaceOnRuntime(const Runtime& runtime, tf::GraphDef* graph) {
   }
   if (runtime.gpu() == nullptr) return;
   for (tf::NodeDef& node : *graph->mutable_node()) {
-    if (NamesGpu(node.device())) node.set_device(device);
+    if (Names(node.device(), tf::DEVICE_GPU)) node.set_device(device);
   }
   for (tf::FunctionDef& function : *graph->mutable_library()->mutable_function()) {
     for (tf::NodeDef& node : *function.mutable_node_def()) {
-      if (NamesGpu(node.device())) node.set_device(device);
+      if (Names(node.device(), tf::DEVICE_GPU)) node.set_device(device);
     }
   }
 }

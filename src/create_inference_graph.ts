@@ -12,7 +12,7 @@ import type { SignatureEndpoint } from './models/signature';
 import { type NativeRuntime, nativeRuntime, requireTensorRt } from './native';
 import { requireOptions } from './options';
 import { parseTensorName } from './program/graph_def';
-import { memoryAdvice, memoryLimitOf, workspaceBytes } from './tensorrt/build_memory';
+import { memoryAdvice, memoryLimitOf, workspaceBound } from './tensorrt/build_memory';
 import { runBuildProcess } from './tensorrt/build_process';
 import { type BuildRequest, type StoredTensor, storeTensor } from './tensorrt/build_request';
 import { type BuildProgress, deviceOption, PRECISIONS, type Precision } from './tensorrt/options';
@@ -159,7 +159,7 @@ async function convert(
   const request: BuildRequest = {
     precision,
     ...options,
-    maxWorkspaceSizeBytes: workspaceBytes(options.maxWorkspaceSizeBytes, runtime),
+    workspaceBound: workspaceBound(runtime),
     device: deviceOption(runtime),
     memoryLimit: memoryLimitOf(runtime.configuration),
     graphFile: 'source.pb',

@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { choose } from '../config';
 import { type Handle, nativeRuntime, requireTensorRt } from '../native';
-import type { BuildMemory } from './build_memory';
+import { type BuildMemory, workspaceOf } from './build_memory';
 import type { BuildMessage, BuildRequest, StoredTensor } from './build_request';
 
 function send(message: BuildMessage): Promise<void> {
@@ -30,6 +30,7 @@ async function main(folder: string, parent: number): Promise<void> {
     {
       ...request,
       precision: precision === 'TF32' ? 'FP32' : precision,
+      maxWorkspaceSizeBytes: workspaceOf(request),
       graphFile: path.join(folder, request.graphFile),
       directory: folder,
       samples: samples.map(load),

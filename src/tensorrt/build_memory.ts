@@ -27,17 +27,22 @@ export function memoryLimitOf({ memoryLimitBytes, perProcessGpuMemoryFraction }:
 }
 
 /**
- * The scratch of one layer, 0 for any. It cannot serve with more than this process may take for other than CUDA graphs, where
+ * The most scratch of one layer, 0 for any: it cannot serve with more than this process may take for other than CUDA graphs, where
  * that is limited.
  */
-export function workspaceBytes(
-  wanted: number,
-  { configuration, addon }: Pick<NativeRuntime, 'configuration' | 'addon'>,
-): number {
-  if (nameOf(configuration) === undefined) return wanted;
-  const { deviceLimitBytes } = addon.stats();
-  if (deviceLimitBytes === undefined) return wanted;
-  return wanted === 0 ? deviceLimitBytes : Math.min(wanted, deviceLimitBytes);
+export function workspaceBound({
+  configuration,
+  addon,
+}: Pick<NativeRuntime, 'configuration' | 'addon'>): number {
+  return nameOf(configuration) === undefined ? 0 : (addon.stats().deviceLimitBytes ?? 0);
+}
+
+/** The scratch that a layer may have, 0 for any. */
+export function workspaceOf({
+  maxWorkspaceSizeBytes: wanted,
+  workspaceBound: bound,
+}: Pick<BuildRequest, 'maxWorkspaceSizeBytes' | 'workspaceBound'>): number {
+  return wanted > 0 && bound > 0 ? Math.min(wanted, bound) : wanted || bound;
 }
 
 /** What to do where a build failed and its log tells of a lack of memory, to be appended to the reason; else nothing. */
@@ -55,12 +60,12 @@ export function memoryAdvice(
   }
   if (limit === undefined) {
     return (
-      ' The memory of the GPU ran out: building takes what this process and others leave free. Leave more free, ' +
+      " TensorRT's log tells of too little memory of the GPU: building takes what this process and others leave free. Leave more free, " +
       'for one by a memoryLimitBytes for this process, or build for smaller shapes.'
     );
   }
   return (
-    ` The memory of the GPU ran out: the process that builds may take as much as this one (${limit}: ${memoryLimit[limit]}), ` +
+    ` TensorRT's log tells of too little memory of the GPU: the process that builds may take as much as this one (${limit}: ${memoryLimit[limit]}), ` +
     `as far as the GPU has it free. Raise ${limit}, leave more of the GPU free, or build for smaller shapes.`
   );
 }

@@ -18,7 +18,9 @@ export interface BuildRequest {
   /** Engine → table, as TensorRT writes it. */
   readonly calibrationTables: Record<string, string>;
   readonly minimumSegmentSize: number;
+  /** As it was asked for; 0: as much as there is, up to the bound. */
   readonly maxWorkspaceSizeBytes: number;
+  readonly workspaceBound: number;
   readonly useCalibration: boolean;
   readonly implicitBatch: boolean;
   readonly profileStrategy: 'Range' | 'Range+Optimal';

@@ -8,7 +8,7 @@ import { TftrtError } from '../errors';
 import type { Handle } from '../native';
 import { nextTurn } from '../turn';
 import { readNotConverted } from './build_log';
-import { type BuildMemory, memoryAdvice, memoryLimitOf, workspaceBytes } from './build_memory';
+import { type BuildMemory, memoryAdvice, memoryLimitOf, workspaceBound } from './build_memory';
 import { runBuildProcess } from './build_process';
 import { type BuildRequest, type StoredTensor, storeTensor } from './build_request';
 import type { BuildContext } from './context';
@@ -139,7 +139,8 @@ async function buildInto(
         : [],
     calibrationTables: calibration.tables,
     minimumSegmentSize: options.minimumSegmentSize,
-    maxWorkspaceSizeBytes: workspaceBytes(options.maxWorkspaceSizeBytes, backend.runtime),
+    maxWorkspaceSizeBytes: options.maxWorkspaceSizeBytes,
+    workspaceBound: workspaceBound(backend.runtime),
     useCalibration: options.useCalibration,
     implicitBatch: calibrated,
     profileStrategy: profile.tuned ? 'Range+Optimal' : 'Range',

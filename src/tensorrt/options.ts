@@ -42,7 +42,7 @@ export interface BuildOptions {
   /** Nodes that a part of the graph must have to become an engine, at least 3 (fewer have ended the process). Default 3. */
   minimumSegmentSize?: number;
   /**
-   * For how many sets of shapes, or ranges, the model may have engines before no more are built at run time, and TensorFlow
+   * For how many sets of shapes, or ranges, the model may have engines for the same outputs before no more are built at run time, and TensorFlow
    * serves the others: a bound of `allowBuildAtRuntime`. What `build` itself is asked for, it builds. Default: what `configure`
    * set, any number without it.
    */

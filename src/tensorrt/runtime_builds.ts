@@ -40,9 +40,10 @@ export function setRuntimeBuilds(program: Program, options: BuildOptions): void 
 export function runtimeBuilds(program: Program, configuration: Configuration): RuntimeBuilds {
   const said = saidOf.get(program);
   const most = said?.maximumCachedEngines ?? configuration.maximumCachedEngines ?? Number.POSITIVE_INFINITY;
+  const options = said?.inherited ?? {};
   // It was checked, with the precision, when it was said.
-  if (said?.allowBuildAtRuntime) return { allowed: true, most, options: said.inherited };
-  const { allowBuildAtRuntime, precision } = configuration;
-  const allowed = (said?.allowBuildAtRuntime ?? allowBuildAtRuntime ?? false) && precision !== 'INT8';
-  return { allowed, most, options: {} };
+  if (said?.allowBuildAtRuntime) return { allowed: true, most, options };
+  const allowed = said?.allowBuildAtRuntime ?? configuration.allowBuildAtRuntime ?? false;
+  const precision = options.precision ?? configuration.precision;
+  return { allowed: allowed && precision !== 'INT8', most, options };
 }

@@ -209,6 +209,24 @@ describe('processes', function () {
     expectSuccess(ended, 'true true 0\n3');
   });
 
+  it('are refused memory at once where it is there in pieces only', async () => {
+    const ended = await runNode(
+      `
+      const tf = require('@tensorflow/tfjs');
+      require('tfjs-backend-tftrt');
+      tf.setBackend('tftrt').then(() => {
+        const fill = (mebibytes) => tf.fill([mebibytes, 2 ** 18], 1);
+        const parts = Array.from({ length: 14 }, () => fill(16));
+        parts.forEach((part, i) => { if (i % 2 === 0) part.dispose(); });
+        const begun = performance.now();
+        try { fill(100); console.log('given'); } catch ({ code }) { console.log(code); }
+        console.log(performance.now() - begun < 5000, fill(1).size);
+      });`,
+      { env: { TF_MKL_ALLOC_MAX_BYTES: String(256 * 2 ** 20), TFTRT_DEVICE: 'cpu' } },
+    );
+    expectSuccess(ended, 'TFTRT_RESOURCE_EXHAUSTED\ntrue 262144');
+  });
+
   it('refuse a late or wrong configuration', async () => {
     const ended = await runNode(`
       const tf = require('@tensorflow/tfjs-core');

@@ -89,7 +89,10 @@ describe('builds at run time', () => {
     expect(await optionsOf(forbidden)).to.equal(undefined);
     const silent = call([]);
     setRuntimeBuilds(silent.program, { precision: 'FP16' });
-    expect(await optionsOf(silent), 'as configure says').to.deep.equal({ inputs: [[]] });
+    expect(await optionsOf(silent), 'allowed by configure').to.deep.equal({
+      precision: 'FP16',
+      inputs: [[]],
+    });
     tf.dispose(samples);
   });
 

@@ -1,7 +1,13 @@
 import { expect } from 'chai';
 import { type Configuration, TftrtError } from 'tfjs-backend-tftrt';
 import type { NativeRuntime } from '#src/native';
-import { memoryAdvice, memoryLimitOf, refusedRun, workspaceBytes } from '#src/tensorrt/build_memory';
+import {
+  memoryAdvice,
+  memoryLimitOf,
+  refusedRun,
+  workspaceBound,
+  workspaceOf,
+} from '#src/tensorrt/build_memory';
 
 describe('memory for building engines', () => {
   it('is limited as that of the process that is built for; the rest is not passed on', () => {
@@ -21,10 +27,13 @@ describe('memory for building engines', () => {
       configuration: Configuration,
       deviceLimitBytes: number | undefined = 100,
     ) =>
-      workspaceBytes(wanted, {
-        configuration: { ...configuration, devices: ['gpu'] },
-        addon: { stats: () => ({ deviceLimitBytes }) },
-      } as unknown as NativeRuntime);
+      workspaceOf({
+        maxWorkspaceSizeBytes: wanted,
+        workspaceBound: workspaceBound({
+          configuration: { ...configuration, devices: ['gpu'] },
+          addon: { stats: () => ({ deviceLimitBytes }) },
+        } as unknown as NativeRuntime),
+      });
     expect(workspace(0, {}), 'as much as there is').to.equal(0);
     expect(workspace(500, { allowGrowth: false })).to.equal(500);
     for (const limit of [{ memoryLimitBytes: 150 }, { perProcessGpuMemoryFraction: 0.1 }]) {
@@ -50,7 +59,7 @@ describe('memory for building engines', () => {
     expect(advice('workspace', memoryLimit, 1234)).to.match(
       /raise maxWorkspaceSizeBytes, and memoryLimitBytes/,
     );
-    expect(advice('workspace', {}), 'without a bound').to.include('memory of the GPU ran out');
+    expect(advice('workspace', {}), 'without a bound').to.include('too little memory');
   });
 
   it('that does not suffice where engines run is told as that', () => {

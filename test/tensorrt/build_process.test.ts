@@ -23,6 +23,7 @@ const REQUEST: BuildRequest = {
   calibrationTables: {},
   minimumSegmentSize: 3,
   maxWorkspaceSizeBytes: 0,
+  workspaceBound: 0,
   useCalibration: true,
   implicitBatch: false,
   profileStrategy: 'Range',

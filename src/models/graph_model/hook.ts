@@ -89,13 +89,14 @@ function hasEmptyTensor(inputs: ModelInputs): boolean {
 const convolutions = new WeakMap<GraphModelInternals, boolean>();
 
 /**
- * TensorFlow's oneDNN convolutions give an empty batch the shape of their input, which breaks the ops after them; tfjs's
- * executor runs such calls, which compute next to nothing.
+ * What oneDNN's kernels get wrong where it is empty: convolutions give an empty batch the shape of their input, which breaks the
+ * ops after them. tfjs's executor runs such calls, which compute next to nothing.
  */
 function hasConvolutions(model: GraphModelInternals): boolean {
   let known = convolutions.get(model);
   if (known === undefined) {
-    known = model.artifacts !== undefined && opsOfModel(model).some((op) => /Conv|Pool/i.test(op));
+    known =
+      model.artifacts !== undefined && opsOfModel(model).some((op) => /Conv|Pool|FusedMatMul/i.test(op));
     convolutions.set(model, known);
   }
   return known;
