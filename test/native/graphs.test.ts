@@ -165,6 +165,18 @@ describe('canonical graphs', () => {
     });
   }
 
+  it('do not come from SavedModels that keep other state', async () => {
+    const { folder: directory } = readFixture('saved_models', 'dense_table_and_layers');
+    const program = await addon.loadSavedModel(true, directory, ['serve'], '{"deviceCount":{"GPU":0}}');
+    const { inputs, outputs } = JSON.parse(addon.programSignatures(program)).signatureDef.serving_default;
+    const names = (endpoints: Record<string, { name: string }>) =>
+      Object.values(endpoints).map(({ name }) => name);
+    const error = await errorOf(() => addon.freezeProgram(true, program, names(inputs), names(outputs)));
+    expect(error.code, error.message).to.equal('TFTRT_NOT_FREEZABLE');
+    expect(error.message).to.include('MutableDenseHashTable');
+    addon.releaseProgram(program);
+  });
+
   it('are not of programs that write variables, which the addon knows', () => {
     const float = { type: 'DT_FLOAT' };
     const nodes = [
