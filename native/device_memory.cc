@@ -113,4 +113,11 @@ bool LimitMemory(const MemoryLimits& limits, tf::ConfigProto* config) {
   return has_arena;
 }
 
+int PlatformDeviceId(const tf::Device& device) {
+  tsl::PlatformDeviceId id;
+  ThrowIfError(tf::GpuIdManager::TfToPlatformDeviceId(tsl::TfDeviceId(device.parsed_name().id), &id),
+               "finding the GPU of a device");
+  return id.value();
+}
+
 }  // namespace tftrt

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "tensorflow/core/framework/allocator.h"
+#include "tensorflow/core/framework/device.h"
 #include "tensorflow/core/protobuf/config.pb.h"
 
 namespace tftrt {
@@ -28,5 +29,8 @@ struct MemoryLimits {
 // memory as one block at first use, even where the other one grows: see captured_graph.h. Throws
 // TFTRT_INVALID_ARGUMENT where the limits do not fit a GPU. Returns whether there will be arenas.
 bool LimitMemory(const MemoryLimits& limits, tensorflow::ConfigProto* config);
+
+// CUDA's number of the GPU that a device of TensorFlow's is on.
+int PlatformDeviceId(const tensorflow::Device& device);
 
 }  // namespace tftrt

@@ -4,12 +4,12 @@
 #include <vector>
 
 #include "cuda_driver.h"
+#include "device_memory.h"
 #include "error.h"
 #include "tensorflow/core/common_runtime/device.h"
 #include "tensorflow/core/common_runtime/device_factory.h"
 #include "tensorflow/core/common_runtime/device_mgr.h"
 #include "tensorflow/core/common_runtime/direct_session.h"
-#include "tensorflow/core/common_runtime/gpu/gpu_id_manager.h"
 
 namespace tftrt {
 
@@ -145,10 +145,8 @@ std::unique_ptr<tf::Session> NewEngineSession(const tf::SessionOptions& options,
                "making the devices of a session");
   for (std::unique_ptr<tf::Device>& device : devices) {
     if (device->device_type() != tf::DEVICE_GPU) continue;
-    tsl::PlatformDeviceId id;
-    ThrowIfError(tf::GpuIdManager::TfToPlatformDeviceId(tsl::TfDeviceId(device->parsed_name().id), &id),
-                 "finding the GPU of a device");
-    device = std::make_unique<EngineDevice>(std::move(device), id.value(), loads);
+    const int platform_device_id = PlatformDeviceId(*device);
+    device = std::make_unique<EngineDevice>(std::move(device), platform_device_id, loads);
   }
   return std::make_unique<tf::DirectSession>(options, new tf::StaticDeviceMgr(std::move(devices)),
                                              /*factory=*/nullptr);

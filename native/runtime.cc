@@ -12,7 +12,6 @@
 #include "tensorflow/c/eager/c_api.h"
 #include "tensorflow/c/eager/tfe_context_internal.h"
 #include "tensorflow/core/common_runtime/device/device_event_mgr.h"
-#include "tensorflow/core/common_runtime/gpu/gpu_id_manager.h"
 #include "tensorflow/core/common_runtime/gpu/gpu_process_state.h"
 #include "tensorflow/core/framework/allocator.h"
 #include "tensorflow/core/framework/device_base.h"
@@ -162,10 +161,7 @@ Runtime::Runtime(Process& process, size_t index, tf::Device* device, tf::Device*
       arena_(arena),
       host_(gpu_ != nullptr ? nullptr : process.eager_context->CanonicalDevice(device)) {
   if (gpu_ != nullptr) {
-    tsl::PlatformDeviceId id;
-    ThrowIfError(tf::GpuIdManager::TfToPlatformDeviceId(tsl::TfDeviceId(gpu_->parsed_name().id), &id),
-                 "finding the GPU of a device");
-    platform_device_id_ = id.value();
+    platform_device_id_ = PlatformDeviceId(*gpu_);
     compute_stream_ = StreamOf(gpu_).handle();
   }
   if (arena_ != nullptr) arena_stream_ = StreamOf(arena_).handle();
