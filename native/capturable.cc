@@ -19,7 +19,8 @@ const std::unordered_set<std::string>& StreamOps() {
   static const auto* ops = new std::unordered_set<std::string>{
       // clang-format off
       "TRTEngineOp",
-      "Conv2D", "Conv2DBackpropInput", "Conv3D", "DepthwiseConv2dNative", "BiasAdd", "MatMul", "_FusedConv2D", "_FusedMatMul",
+      "Conv2D", "Conv2DBackpropInput", "Conv3D", "DepthwiseConv2dNative", "BiasAdd", "MatMul", "_FusedConv2D",
+      "_FusedMatMul",
       "FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3", "_FusedBatchNormEx",
       "MaxPool", "AvgPool", "Relu", "Relu6", "Elu", "Selu", "LeakyRelu", "Sigmoid", "Tanh", "Softplus",
       "Softsign", "Softmax", "LogSoftmax",
@@ -29,7 +30,8 @@ const std::unordered_set<std::string>& StreamOps() {
       "Greater", "GreaterEqual", "Less", "LessEqual", "Equal", "NotEqual", "LogicalAnd", "LogicalOr",
       "LogicalNot", "Select", "SelectV2", "ClipByValue",
       "Mean", "Sum", "Max", "Min", "Prod",
-      "Pad", "PadV2", "MirrorPad", "ConcatV2", "Pack", "Unpack", "Split", "SplitV", "GatherV2", "AddN", "Reshape", "Squeeze", "ExpandDims", "Identity",
+      "Pad", "PadV2", "MirrorPad", "ConcatV2", "Pack", "Unpack", "Split", "SplitV", "GatherV2", "AddN",
+      "Reshape", "Squeeze", "ExpandDims", "Identity",
       "Snapshot", "StopGradient", "PreventGradient", "Transpose", "StridedSlice", "Slice", "Tile", "Cast",
       "ResizeBilinear", "ResizeNearestNeighbor", "DepthToSpace", "SpaceToDepth", "ZerosLike", "OnesLike",
       // clang-format on

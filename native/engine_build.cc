@@ -8,6 +8,7 @@
 #include "engine_session.h"
 #include "error.h"
 #include "frozen_graph.h"
+#include "graph_def.h"
 #include "runtime.h"
 #include "tensorflow/compiler/tf2tensorrt/utils/trt_engine_instance.pb.h"
 #include "tensorflow/core/framework/node_def_util.h"
@@ -34,15 +35,6 @@ std::string FileOf(const std::string& directory, const std::string& engine) {
 std::string ResourceName(const std::string& node) {
   const size_t slash = node.find_last_of('/');
   return slash == std::string::npos ? node : node.substr(slash + 1);
-}
-
-tf::NodeDef* AddNode(tf::GraphDef* graph, const std::string& name, const std::string& op,
-                     const std::vector<std::string>& inputs = {}) {
-  tf::NodeDef* node = graph->add_node();
-  node->set_name(name);
-  node->set_op(op);
-  for (const std::string& input : inputs) node->add_input(input);
-  return node;
 }
 
 void AddText(tf::GraphDef* graph, const std::string& name, const std::string& text) {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "error.h"
 #include "frozen_tables.h"
+#include "graph_def.h"
 #include "runtime.h"
 #include "tensorflow/core/common_runtime/device_set.h"
 #include "tensorflow/core/framework/op.h"
@@ -62,10 +63,8 @@ std::unordered_map<std::string, tf::Tensor> ReadVariables(tf::Session* session,
   static std::atomic<int> serial{0};
   const int id = serial++;
   for (const tf::NodeDef* variable : variables) {
-    tf::NodeDef* reader = readers.add_node();
-    reader->set_name(absl::StrCat("tftrt_read_", id, "_", names.size()));
-    reader->set_op("ReadVariableOp");
-    reader->add_input(variable->name());
+    tf::NodeDef* reader = AddNode(&readers, absl::StrCat("tftrt_read_", id, "_", names.size()),
+                                  "ReadVariableOp", {variable->name()});
     (*reader->mutable_attr())["dtype"] = variable->attr().at("dtype");
     names.push_back(absl::StrCat(reader->name(), ":0"));
   }
@@ -76,26 +75,13 @@ std::unordered_map<std::string, tf::Tensor> ReadVariables(tf::Session* session,
   return values;
 }
 
-void AddConstant(const std::string& name, const tf::Tensor& value, tf::GraphDef* graph) {
-  tf::NodeDef* node = graph->add_node();
-  node->set_name(name);
-  node->set_op("Const");
-  (*node->mutable_attr())["dtype"].set_type(value.dtype());
-  value.AsProtoTensorContent((*node->mutable_attr())["value"].mutable_tensor());
-}
-
 // A ResourceGather, which reads rows of a variable, as a gather of rows of the constant `params`.
 void AddGather(const tf::NodeDef& node, const std::string& params, tf::DataType dtype, tf::GraphDef* graph) {
   const auto batch_dims = node.attr().find("batch_dims");
   const int64_t axis = batch_dims == node.attr().end() ? 0 : batch_dims->second.i();
   const std::string axis_name = node.name() + "/tftrt_axis";
-  AddConstant(axis_name, tf::Tensor(static_cast<int32_t>(axis)), graph);
-  tf::NodeDef* gather = graph->add_node();
-  gather->set_name(node.name());
-  gather->set_op("GatherV2");
-  gather->add_input(params);
-  gather->add_input(node.input(1));
-  gather->add_input(axis_name);
+  AddConstant(graph, axis_name, tf::Tensor(static_cast<int32_t>(axis)));
+  tf::NodeDef* gather = AddNode(graph, node.name(), "GatherV2", {params, node.input(1), axis_name});
   auto& attributes = *gather->mutable_attr();
   attributes["Tparams"].set_type(dtype);
   attributes["Tindices"] = node.attr().at("Tindices");
@@ -181,10 +167,10 @@ FrozenGraph Freeze(tf::Session* session, const tf::GraphDef& graph, const std::v
         const tf::Tensor& value = values.at(variable->name());
         if (gathers) {
           const auto [constant, is_new] = constants.emplace(variable, variable->name());
-          if (is_new) AddConstant(constant->second, value, &frozen);
+          if (is_new) AddConstant(&frozen, constant->second, value);
           AddGather(*node, constant->second, value.dtype(), &frozen);
         } else {
-          AddConstant(node->name(), value, &frozen);
+          AddConstant(&frozen, node->name(), value);
         }
         continue;
       }

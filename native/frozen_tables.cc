@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "error.h"
+#include "graph_def.h"
 #include "tensorflow/core/framework/tensor.h"
 #include "tensorflow/core/framework/tensor_util.h"
 
@@ -19,21 +20,6 @@ bool IsTable(const tf::NodeDef& node) {
 }
 
 namespace {
-
-tf::NodeDef* AddNode(tf::GraphDef* graph, const std::string& name, const std::string& op,
-                     const std::vector<std::string>& inputs) {
-  tf::NodeDef* node = graph->add_node();
-  node->set_name(name);
-  node->set_op(op);
-  for (const std::string& input : inputs) node->add_input(input);
-  return node;
-}
-
-void AddConstant(tf::GraphDef* graph, const std::string& name, const tf::Tensor& value) {
-  tf::NodeDef* node = AddNode(graph, name, "Const", {});
-  (*node->mutable_attr())["dtype"].set_type(value.dtype());
-  value.AsProtoTensorContent((*node->mutable_attr())["value"].mutable_tensor());
-}
 
 // A table gives its entries in another order in each process, and what is built from a graph is found again
 // by the graph.

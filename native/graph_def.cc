@@ -180,6 +180,21 @@ tf::GraphDef ReadGraph(const std::string& file) {
   return graph;
 }
 
+tf::NodeDef* AddNode(tf::GraphDef* graph, const std::string& name, const std::string& op,
+                     const std::vector<std::string>& inputs) {
+  tf::NodeDef* node = graph->add_node();
+  node->set_name(name);
+  node->set_op(op);
+  for (const std::string& input : inputs) node->add_input(input);
+  return node;
+}
+
+void AddConstant(tf::GraphDef* graph, const std::string& name, const tf::Tensor& value) {
+  tf::NodeDef* node = AddNode(graph, name, "Const");
+  (*node->mutable_attr())["dtype"].set_type(value.dtype());
+  value.AsProtoTensorContent((*node->mutable_attr())["value"].mutable_tensor());
+}
+
 tf::DataType OutputType(const tf::FunctionLibraryDefinition& functions, const tf::NodeDef& node, int index) {
   const std::string context = absl::StrCat("node '", node.name(), "'");
   const tf::OpDef* definition = nullptr;

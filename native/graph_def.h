@@ -19,6 +19,11 @@ tensorflow::GraphDef ParseGraph(const void* data, size_t bytes);
 tensorflow::GraphDef ReadGraph(const std::string& file);
 void WriteGraph(const tensorflow::GraphDef& graph, const std::string& file);
 
+// Adds a node without attributes.
+tensorflow::NodeDef* AddNode(tensorflow::GraphDef* graph, const std::string& name, const std::string& op,
+                             const std::vector<std::string>& inputs = {});
+void AddConstant(tensorflow::GraphDef* graph, const std::string& name, const tensorflow::Tensor& value);
+
 // What outputs need of a graph, and what they are.
 struct GraphEndpoints {
   // Named "node:index".

@@ -65,27 +65,13 @@ bool StaysACall(const tf::FunctionDef* function) {
 
 // By how the op's name begins.
 bool IsWriter(const std::string& op) {
-  for (const char* beginning : {"Assign",
-                                "ResourceApply",
-                                "ResourceSparseApply",
-                                "ResourceScatter",
-                                "ResourceStridedSliceAssign",
-                                "Apply",
-                                "SparseApply",
-                                "ScatterAdd",
-                                "ScatterDiv",
-                                "ScatterMax",
-                                "ScatterMin",
-                                "ScatterMul",
-                                "ScatterSub",
-                                "ScatterUpdate",
-                                "ScatterNdAdd",
-                                "ScatterNdSub",
-                                "ScatterNdUpdate",
-                                "StridedSliceAssign",
-                                "LookupTableInsert",
-                                "LookupTableRemove",
-                                "LookupTableImport"}) {
+  // clang-format off
+  for (const char* beginning :
+       {"Assign", "ResourceApply", "ResourceSparseApply", "ResourceScatter", "ResourceStridedSliceAssign",
+        "Apply", "SparseApply", "ScatterAdd", "ScatterDiv", "ScatterMax", "ScatterMin", "ScatterMul",
+        "ScatterSub", "ScatterUpdate", "ScatterNdAdd", "ScatterNdSub", "ScatterNdUpdate",
+        "StridedSliceAssign", "LookupTableInsert", "LookupTableRemove", "LookupTableImport"}) {
+    // clang-format on
     if (absl::StartsWith(op, beginning)) return true;
   }
   return false;
