@@ -35,3 +35,9 @@ export function failedModel(label: string, error: unknown): unknown {
   if (!(error instanceof TftrtError) || error.message.includes(label)) return error;
   return new TftrtError(error.code, `The model ${label} failed: ${error.message}`, { cause: error });
 }
+
+/** What TensorFlow says of a graph that it does not take, with the graph's name. Other errors stay as they are. */
+export function notLoaded(graph: string, error: unknown): unknown {
+  if (!(error instanceof TftrtError)) return error;
+  return new TftrtError(error.code, `${graph} cannot be loaded: ${error.message}`, { cause: error });
+}

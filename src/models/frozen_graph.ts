@@ -1,5 +1,5 @@
 import { activeDevice } from '../backend/active';
-import { TftrtError } from '../errors';
+import { notLoaded, TftrtError } from '../errors';
 import { nativeRuntime, requireTensorRt } from '../native';
 import { requireOptions } from '../options';
 import { Program } from '../program/program';
@@ -76,9 +76,6 @@ export async function loadFrozenGraph(
   try {
     return new FrozenGraph(label, await Program.fromGraphDef(runtime, label, graphDef, fixed), endpoints);
   } catch (error) {
-    if (!(error instanceof TftrtError)) throw error;
-    throw new TftrtError(error.code, `The graph ${label} cannot be loaded: ${error.message}`, {
-      cause: error,
-    });
+    throw notLoaded(`The graph ${label}`, error);
   }
 }

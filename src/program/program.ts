@@ -1,7 +1,7 @@
 import type { TensorInfo } from '@tensorflow/tfjs-core';
 import type { TftrtBackend } from '../backend/backend';
 import { DT } from '../dtypes';
-import { disposedModel, failedModel, TftrtError } from '../errors';
+import { disposedModel, failedModel, notLoaded, TftrtError } from '../errors';
 import type { Handle, NativeRuntime, ProgramArguments } from '../native';
 import { fullTensorName, type GraphDef } from './graph_def';
 import { tellOfRecurringCall } from './recurring';
@@ -61,7 +61,7 @@ export class Program {
     try {
       handle = runtime.addon.createProgram(false, ...programArguments(runtime, graph, weights));
     } catch (error) {
-      throw notLoaded(label, error);
+      throw notLoaded(`The graph of the model ${label}`, error);
     }
     return new Program(runtime, handle, label, graphOf(runtime, handle, source)).initialize(initializers);
   }
@@ -76,7 +76,7 @@ export class Program {
     const handle = await runtime.addon
       .createProgram(true, ...programArguments(runtime, graph, weights))
       .catch((error) => {
-        throw notLoaded(label, error);
+        throw notLoaded(`The graph of the model ${label}`, error);
       });
     return new Program(runtime, handle, label, graphOf(runtime, handle, source)).initialize(initializers);
   }
@@ -347,14 +347,6 @@ function writesVariables(label: string): TftrtError {
     'TFTRT_NOT_FREEZABLE',
     `The model ${label} writes its variables, so that no engine can be built of it: TensorFlow goes on serving it.`,
   );
-}
-
-function notLoaded(label: string, error: unknown): unknown {
-  if (!(error instanceof TftrtError)) return error;
-  const { code, message } = error;
-  return new TftrtError(code, `The graph of the model ${label} cannot be loaded: ${message}`, {
-    cause: error,
-  });
 }
 
 /** tensorflow.CallableOptions in JSON: what lives on the device is fed and fetched there. */

@@ -161,8 +161,8 @@ class Rewriter {
   private splitActivation(node: NodeDef): NodeDef[] {
     const [bias, activation] = fusedOps(node) as [string, string];
     const attr = { ...node.attr, fused_ops: { list: { s: [bytesAttr(bias).s!] } } };
-    const input = (node.input ?? []).filter((name) => !isControl(name));
-    const biased = asTensorFlowsOwn({ ...node, name: `${node.name}/${bias}`, input, attr });
+    const name = `${node.name}/${bias}`;
+    const biased = asTensorFlowsOwn({ ...node, name, input: dataInputs(node), attr });
     const T = node.attr?.T ?? { type: 'DT_FLOAT' };
     const steps = [biased, { name: node.name, op: activation, input: [this.tensor(biased)], attr: { T } }];
     return this.finish(node, steps);
