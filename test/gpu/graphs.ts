@@ -87,24 +87,29 @@ export const SAME_CONVOLUTION: Record<string, AttrValue> = {
   data_format: bytesAttr('NHWC'),
 };
 
+/** y = relu(x·W + b)·2 of the constants w, b and two: a segment that TF-TRT converts. */
+export function denseNodes(x: string): NodeDef[] {
+  return [
+    node('product', 'MatMul', [x, 'w'], {
+      T: FLOAT,
+      transpose_a: { b: false },
+      transpose_b: { b: false },
+    }),
+    node('sum', 'BiasAdd', ['product', 'b'], { T: FLOAT, data_format: bytesAttr('NHWC') }),
+    node('relu', 'Relu', ['sum']),
+    node('y', 'Mul', ['relu', 'two']),
+  ];
+}
+
 /** y = relu(x·W + b)·2 for rows x of `inputs` numbers: a segment that TF-TRT converts. Returns the model and its arithmetic. */
 export async function denseModel({ inputs = 8, outputs = 4, seed = 1, batch = -1 } = {}) {
   const weights = disorder([inputs, outputs], seed);
   const bias = disorder([outputs], seed + 1);
-  const model = await graphModel(
-    [
-      placeholder('x', [batch, inputs]),
-      node('product', 'MatMul', ['x', 'w'], {
-        T: FLOAT,
-        transpose_a: { b: false },
-        transpose_b: { b: false },
-      }),
-      node('sum', 'BiasAdd', ['product', 'b'], { T: FLOAT, data_format: bytesAttr('NHWC') }),
-      node('relu', 'Relu', ['sum']),
-      node('y', 'Mul', ['relu', 'two']),
-    ],
-    { w: weights, b: bias, two: floats([], 2) },
-  );
+  const model = await graphModel([placeholder('x', [batch, inputs]), ...denseNodes('x')], {
+    w: weights,
+    b: bias,
+    two: floats([], 2),
+  });
   const expected = (x: ArrayLike<number>): number[] => {
     const rows = x.length / inputs;
     return Array.from({ length: rows * outputs }, (_, index) => {

@@ -5,10 +5,9 @@ import fs from 'node:fs';
 import * as tf from '@tensorflow/tfjs';
 import { createInferenceGraph, loadFrozenGraph, TftrtError } from 'tfjs-backend-tftrt';
 import { node as tfNode } from 'tfjs-backend-tftrt/node';
-import { bytesAttr } from '#src/program/graph_def';
 import { readFixture } from '../../support/fixtures';
 import { build, type ConversionReport } from '../api';
-import { disorder, FLOAT, floats, graphModel, node, placeholder, tensorOf } from '../graphs';
+import { denseNodes, disorder, FLOAT, floats, graphModel, node, placeholder, tensorOf } from '../graphs';
 import { buildOrRefuse, relativeError } from '../outcome';
 
 /** What came of a call. */
@@ -123,14 +122,7 @@ function filteringModel() {
       node('above', 'Greater', ['score', 'zero']),
       node('where', 'Where', ['above'], { T: { type: 'DT_BOOL' } }),
       node('rows', 'GatherNd', ['x', 'where'], { Tparams: FLOAT, Tindices: { type: 'DT_INT64' } }),
-      node('product', 'MatMul', ['rows', 'w'], {
-        T: FLOAT,
-        transpose_a: { b: false },
-        transpose_b: { b: false },
-      }),
-      node('sum', 'BiasAdd', ['product', 'b'], { T: FLOAT, data_format: bytesAttr('NHWC') }),
-      node('relu', 'Relu', ['sum']),
-      node('y', 'Mul', ['relu', 'two']),
+      ...denseNodes('rows'),
     ],
     { zero: floats([], 0), two: floats([], 2), w: disorder([8, 16], 5), b: disorder([16], 6) },
   );
